@@ -20,9 +20,10 @@ namespace xr::experiment {
 
 namespace {
 
-constexpr uint64_t kLeastSample = 1000;    // ns
-constexpr uint32_t kWindow = 1U << 16;     // packets: no limit to most flows, as in an RNIC
-constexpr size_t kMostSamples = 1'000'000; // a series is a row a sample and column
+constexpr uint64_t kLeastSample = 1000;          // ns
+constexpr uint64_t kLongest = 3'600'000'000'000; // ns
+constexpr uint32_t kWindow = 1U << 16;           // packets: no limit to most flows, as in an RNIC
+constexpr size_t kMostSamples = 1'000'000;       // a series is a row a sample and column
 
 class ExperimentReader {
 public:
@@ -59,6 +60,7 @@ private:
         {"vars", later}, // settle()
         {"seed", reader_.integer("seed", 0, UINT64_MAX, scenario().seed)},
         {"duration", reader_.duration("duration", scenario().duration_ns)},
+        {"until", [this](const YAML::Node &node) { return until(node); }},
         {"sample", reader_.duration("sample", scenario().sample_ns)},
         {"measure",
          [this](const YAML::Node &node) {
@@ -86,6 +88,14 @@ private:
            return after_topology(node, [this](const YamlReader &reader, const YAML::Node &list,
                                               simulate::Scenario &scenario) {
              return read_flows(reader, list, defaults_, scenario);
+           });
+         }},
+        {"collective",
+         [this](const YAML::Node &node) -> Status {
+           XR_TRY(times());
+           return after_topology(node, [this](const YamlReader &reader, const YAML::Node &value,
+                                              simulate::Scenario &scenario) {
+             return read_collective(reader, value, defaults_, scenario);
            });
          }},
         {"rules",
@@ -142,7 +152,21 @@ private:
     return root_;
   }
 
+  Status until(const YAML::Node &node) {
+    if (parse::scalar(node) != "done")
+      return reader_.in(node, "until", parse::wrong(parse::scalar(node), "an end", "until: done"));
+    scenario().until_done = true;
+    return {};
+  }
+
   Status times() {
+    if (scenario().until_done && !scenario().duration_ns) {
+      if (scenario().sample_ns)
+        return reader_.at(part("sample"), {"samples need a limit of the run", "duration: 10s"});
+      scenario().duration_ns = kLongest;
+    }
+    if (scenario().until_done && !measure_given_)
+      return {}; // all of it is measured
     if (!scenario().duration_ns)
       return reader_.at(part("duration"), {"there is no duration", "duration: 400ms"});
     if (!measure_given_)
@@ -171,7 +195,7 @@ private:
   Status complete(const YAML::Node &root) {
     if (experiment_.name.empty())
       return reader_.at(root, {"the experiment has no name", "experiment: incast of four"});
-    if (scenario().flows.empty())
+    if (scenario().flows.empty() && scenario().jobs.empty())
       return reader_.at(root, {"there are no flows",
                                R"(flows: [{from: all, to: receiver, words: "write size 1M"}])"});
     std::string trace;

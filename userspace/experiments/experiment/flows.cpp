@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of flows: words of `send` between named hosts, and workloads.
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <set>
 
@@ -116,6 +117,62 @@ private:
     };
   }
 
+  // [flow-1 received, flow-2 sent, 2ms]: all of them, then 2 ms. [any, ...], [2 of, ...]: the
+  // first, the first two.
+  YamlReader::Read after(FlowSetup &setup) const {
+    return [this, &setup](const YAML::Node &node) -> Status {
+      std::vector<YAML::Node> items;
+      if (node.IsSequence())
+        for (const YAML::Node &item : node)
+          items.push_back(item);
+      else
+        items.push_back(node);
+      for (const YAML::Node &item : items)
+        if (Status s = one_after(parse::split(parse::scalar(item)), setup); !s)
+          return reader_.in(item, "after", s.error());
+      if (setup.after.empty())
+        return reader_.in(node, "after", {"it names no flow", "[flow-1 received, 2ms]"});
+      if (setup.fewest > setup.after.size())
+        return reader_.in(
+            node, "after",
+            {fmt::format("{} of {} flows cannot be", setup.fewest, setup.after.size()),
+             "a smaller number"});
+      return {};
+    };
+  }
+
+  Status one_after(const std::vector<std::string> &words, FlowSetup &setup) const {
+    using When = job::Need::When;
+    constexpr const char *kItem = "flow-1 received, flow-1 sent, flow-1 started, any, 2 of, 2ms";
+    if (words.size() == 1 && words[0] == "any") {
+      setup.fewest = 1;
+      return {};
+    }
+    if (words.size() == 1) {
+      const auto delay = parse::duration(words[0]);
+      if (!delay)
+        return parse::wrong(words[0], "what a flow may wait for", kItem);
+      setup.after_ns += delay.get();
+      return {};
+    }
+    if (words.size() != 2)
+      return parse::wrong(words.empty() ? "" : words[2], "a word of it", kItem);
+    if (words[1] == "of") {
+      setup.fewest = static_cast<uint32_t>(XR_TRY(parse::integer(words[0], 1, UINT32_MAX)));
+      return {};
+    }
+    const auto when =
+        XR_TRY(parse::choice(words[1], {"started", "sent", "received"}, "sent or received"));
+    if (!names_.contains(words[0])) {
+      const std::string near = parse::nearest(words[0], {names_.begin(), names_.end()});
+      return Error{fmt::format("there is no flow '{}' above it", words[0]),
+                   near.empty() ? "the name of a flow above it in the list"
+                                : fmt::format("did you mean {}?", near)};
+    }
+    setup.after.push_back({words[0], std::array{When::Begun, When::Sent, When::Complete}[when]});
+    return {};
+  }
+
   YamlReader::Read poisson(FlowEntry &entry) const {
     return [this, &entry](const YAML::Node &node) -> Status {
       entry.workload = "poisson";
@@ -180,6 +237,7 @@ private:
                                 {"from", hosts("from", entry.from)},
                                 {"to", hosts("to", entry.to)},
                                 {"start", start},
+                                {"after", after(entry.like)},
                                 {"stop", reader_.duration("stop", entry.stop_ns)},
                                 {"poisson", poisson(entry)},
                                 {"incast", incast(entry)},

@@ -41,6 +41,9 @@ struct FlowDefaults {
 Result<congestion::Control> read_congestion(const std::string &words);
 Status read_flows(const YamlReader &reader, const YAML::Node &node, const FlowDefaults &defaults,
                   simulate::Scenario &scenario);
+// A map, or a list of maps, each a job.
+Status read_collective(const YamlReader &reader, const YAML::Node &node,
+                       const FlowDefaults &defaults, simulate::Scenario &scenario);
 // The notification point that the flows' DCQCN parameters describe. `mode`, `interval`: they must
 // agree in it.
 Status derive_cnp_pacing(simulate::Scenario &scenario, bool mode, bool interval);

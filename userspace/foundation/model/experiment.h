@@ -86,8 +86,55 @@ struct ExperimentSample {
 };
 const char *sample_kind_name(ExperimentSample::Kind kind); // "flow", "queue", "total": series.csv
 
+// A job of ranks: its steps (iterations), and what they waited for.
+struct ExperimentJob {
+  // What a step waited for longest, beyond what all ranks and idle links need.
+  enum class Why : uint8_t {
+    Nothing,        // it took what the network and the same compute of all ranks take
+    LateSender,     // a rank computed longer than the others, and its data came late
+    LateReceiver,   // ... and its clear-to-send
+    CongestedLink,  // messages queued
+    Retransmission, // messages were lost and sent again
+  };
+  struct Step {
+    std::string name;
+    uint64_t start_ns = 0;                    // the first of its operations began
+    std::optional<uint64_t> end_ns = {};      // unset: it was not complete
+    double algbw_bps = 0, busbw_bps = 0;      // 0: no size is defined
+    uint64_t compute_ns = 0, exchange_ns = 0; // in which a rank did either: means over the ranks
+    double overlap = 0; // share of exchange_ns in which the rank also computed
+    Why why = Why::Nothing;
+    uint64_t excess_ns = 0;            // that `why` took
+    std::optional<uint32_t> rank = {}; // the late one, or the sender of the slow messages
+    std::string where = {};            // "0-1 at leaf-1:spine-2", of messages
+  };
+  struct Rank {
+    std::string host;
+    uint64_t compute_ns = 0, exchange_ns = 0;
+    // How long clear-to-sends waited for its data, and others' data for its clear-to-sends.
+    uint64_t cts_to_data_ns = 0, data_to_cts_ns = 0;
+    uint32_t slowest = 0; // steps that waited longest for it
+  };
+  struct Span {
+    uint32_t rank = 0;
+    bool compute = false; // else: messages from or to the rank
+    uint64_t from_ns = 0, to_ns = 0;
+  };
+
+  std::string name, kind;
+  std::vector<Step> steps;
+  std::vector<Rank> ranks;
+  std::vector<Span> spans;           // of the first steps, by rank and time
+  uint64_t messages = 0, bytes = 0;  // complete, without clear-to-sends
+  uint64_t operations = 0, left = 0; // left: not complete
+  // The most ranks that had unfinished messages for one rank at once, and that rank.
+  uint32_t incast = 0, incast_rank = 0;
+};
+const char *job_why_name(ExperimentJob::Why why); // "late sender", ...
+
 struct ExperimentMeasurement {
   std::vector<ExperimentFlow> flows;
+  std::vector<ExperimentJob> jobs;
   std::vector<ExperimentQueue> queues;
   std::vector<ExperimentRule> rules;
   std::set<std::string> unmeasured; // columns without a value, of flows and of the run

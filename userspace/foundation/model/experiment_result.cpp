@@ -15,6 +15,22 @@ const char *sample_kind_name(ExperimentSample::Kind kind) {
   return "total";
 }
 
+const char *job_why_name(ExperimentJob::Why why) {
+  switch (why) {
+  case ExperimentJob::Why::LateSender:
+    return "late sender";
+  case ExperimentJob::Why::LateReceiver:
+    return "late receiver";
+  case ExperimentJob::Why::CongestedLink:
+    return "congested link";
+  case ExperimentJob::Why::Retransmission:
+    return "retransmission";
+  case ExperimentJob::Why::Nothing:
+    break;
+  }
+  return "nothing";
+}
+
 const char *verdict_name(Verdict verdict) {
   switch (verdict) {
   case Verdict::Pass:

@@ -27,7 +27,8 @@ public:
 
   // What needs nothing begins. Once.
   void start(uint64_t now);
-  // The next message or flow to begin, in the order in which they became ready; job::kNone: none now.
+  // The next message or flow to begin, in the order in which they became ready; job::kNone: none
+  // now.
   uint32_t take();
   // Of a message or flow that take() returned. Completion may come before or after sent().
   void sent(uint64_t now, uint32_t operation);

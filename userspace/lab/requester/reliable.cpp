@@ -224,6 +224,17 @@ void ReliableSource::State::abandon(size_t flow) {
     }
 }
 
+void ReliableSource::State::post(uint64_t now, size_t flow, uint64_t bytes) {
+  now_ = now;
+  ReliableFlow &state = states_[flow];
+  state.context.posted.push(bytes);
+  if (!started_)
+    return;
+  if (!state.busy)
+    state.pacer.not_before(now); // the time without messages is not made up for
+  settle(state.first_qp);
+}
+
 FlowProgress ReliableSource::State::progress(size_t flow) const {
   const ReliableFlow &state = states_[flow];
   FlowProgress done{.counts = state.own_counts.get(),
@@ -450,6 +461,9 @@ flow::Flow::Begin ReliableSource::begin_again(size_t flow, uint32_t qp_index) co
 void ReliableSource::hold(size_t flow, bool held) { state_->hold(flow, held); }
 void ReliableSource::close(size_t flow) { state_->close(flow); }
 void ReliableSource::abandon(size_t flow) { state_->abandon(flow); }
+void ReliableSource::post(uint64_t now, size_t flow, uint64_t bytes) {
+  state_->post(now, flow, bytes);
+}
 FlowProgress ReliableSource::progress(size_t flow) const { return state_->progress(flow); }
 bool ReliableSource::owns(const roce_packet &packet) const { return state_->owns(packet); }
 double ReliableSource::asked_pps() const { return state_->asked_pps(); }

@@ -92,6 +92,8 @@ public:
   void hold(size_t flow, bool held); // no new messages begin meanwhile
   void close(size_t flow);           // no new messages
   void abandon(size_t flow);         // what is outstanding fails
+  // A message for a flow whose messages are posted; it begins after those before it.
+  void post(uint64_t now, size_t flow, uint64_t bytes);
   FlowProgress progress(size_t flow) const;
   // It has the QP that the packet answers.
   bool owns(const roce_packet &packet) const;

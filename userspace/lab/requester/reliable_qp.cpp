@@ -67,19 +67,26 @@ void ReliableQp::take_path(uint32_t path) {
 bool ReliableQp::may_begin(const ReliableContext &c) const {
   if (!c.open || c.held || exhausted(c.flow))
     return false;
+  if (c.flow.posted && c.posted.empty())
+    return false;
   if (!c.answered)
     return true;
   if (messages_.size() >= std::min<size_t>(kAnswered, c.reliability.answered))
     return false;
-  const uint64_t size = c.flow.size.of(begun_, c.flow.size_seed(index_));
+  const uint64_t size =
+      c.flow.posted ? c.posted.front() : c.flow.size.of(begun_, c.flow.size_seed(index_));
   return messages_.empty() ||
          end_ + packet::psns_of(c.flow.verb, size, c.flow.pmtu) - oldest_ <= kHalfSpace;
 }
 
-void ReliableQp::begin(uint64_t now, const ReliableContext &c) {
+void ReliableQp::begin(uint64_t now, ReliableContext &c) {
   Message message;
   message.first = end_;
   message.size = c.flow.size.of(begun_++, c.flow.size_seed(index_));
+  if (c.flow.posted) {
+    message.size = c.posted.front();
+    c.posted.pop();
+  }
   message.started = now;
   message.psns = packet::psns_of(c.flow.verb, message.size, c.flow.pmtu);
   end_ = message.end();
@@ -109,7 +116,7 @@ RequestPacket ReliableQp::packet_at(uint64_t place, uint32_t number,
   return out;
 }
 
-RequestPacket ReliableQp::send(uint64_t now, const ReliableContext &c) {
+RequestPacket ReliableQp::send(uint64_t now, ReliableContext &c) {
   if (!again_.empty())
     return send_again(now, c);
   if (send_ == end_)

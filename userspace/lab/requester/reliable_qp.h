@@ -24,6 +24,7 @@ struct ReliableContext {
   bool open = true;      // new messages may begin
   bool held = false;     // not now
   uint64_t timeout_ns = 0;
+  Ring<uint64_t> posted = {}; // bytes of messages that have not begun, where flow.posted
 };
 
 // A request packet before its frame is made.
@@ -48,7 +49,7 @@ public:
         source_port_(flow.source_port(index)), first_source_port_(source_port_) {}
 
   bool may_send(const ReliableContext &context) const;
-  RequestPacket send(uint64_t now, const ReliableContext &context);
+  RequestPacket send(uint64_t now, ReliableContext &context);
 
   void acknowledge(uint64_t now, uint8_t syndrome, uint32_t psn, const ReliableContext &context);
   // Handles a READ response or atomic ACK. True: it is an answer that was missing.
@@ -105,7 +106,7 @@ private:
   bool may_begin(const ReliableContext &context) const;
   bool window_is_full(const flow::Flow &flow) const;
   uint64_t bytes_before(uint64_t place, const Message &message, const flow::Flow &flow) const;
-  void begin(uint64_t now, const ReliableContext &context);
+  void begin(uint64_t now, ReliableContext &context);
   RequestPacket packet_at(uint64_t place, uint32_t message, const ReliableContext &context) const;
   uint32_t message_of(uint64_t place) const;
   bool outstanding(uint32_t psn, uint64_t &place, const ReliableContext &context) const;

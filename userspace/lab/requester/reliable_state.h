@@ -103,6 +103,7 @@ struct ReliableSource::State {
   void hold(size_t flow, bool held);
   void close(size_t flow);
   void abandon(size_t flow);
+  void post(uint64_t now, size_t flow, uint64_t bytes);
   FlowProgress progress(size_t flow) const;
   bool owns(const roce_packet &packet) const;
   const SendCounts &sum();

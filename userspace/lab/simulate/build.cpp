@@ -55,6 +55,7 @@ Status World::build() {
         queue_wires_.push_back(i);
   if (Status s = check_specs(); !s)
     return s;
+  XR_TRY(build_jobs());
   for (const FlowSetup &flow : scenario_.flows)
     needs_ |= flow.flow.control.needs();
   if (needs_ & XDP_ROCE_NEEDS_HOPS)
@@ -250,6 +251,7 @@ Status World::build_flows() {
     XR_TRY(build_flow(i).in(fmt::format("flow {}", setup.name)));
     flow_of_qp_.resize(qps, i);
   }
+  join_jobs();
   if (scenario_.reorder)
     first_psns_.assign(qps, kNone);
   return {};

@@ -97,6 +97,8 @@ void World::finish_flow(uint32_t number) {
   const bool lost = !run.setup->reliable && run.counts.drops;
   if (!run.counts.failed && !lost)
     run.end_ns = now_;
+  if (run.job != kNone)
+    flow_ended(run);
 }
 
 // For a flow that does not know what arrives.
@@ -182,7 +184,19 @@ std::vector<uint32_t> World::path_of(const FlowRun &run, const flow::Flow &flow)
 // when its last frame has arrived, reliable when the ACK of that is back.
 std::optional<uint64_t> World::ideal_ns(uint32_t number) const {
   const FlowRun &run = flows_[number];
+  return ideal_ns(run, flow_for(number), run.setup->reliable);
+}
+
+// Of one message of a job's connection: until the receiver has it.
+std::optional<uint64_t> World::message_ns(uint32_t number, uint64_t bytes) const {
   flow::Flow flow = flow_for(number);
+  flow.size.parts = {{.bytes = bytes, .weight = 1}};
+  flow.messages = 1;
+  return ideal_ns(flows_[number], std::move(flow), false);
+}
+
+// `back`: and until the ACK of that is back.
+std::optional<uint64_t> World::ideal_ns(const FlowRun &run, flow::Flow flow, bool back) const {
   const bool writes =
       flow.opcodes.empty() && packet::verb_properties(flow.verb) & (ROCE_OP_SEND | ROCE_OP_WRITE);
   const bool paced = flow.pacing.rate.kind != congestion::Rate::Kind::Top ||
@@ -224,17 +238,17 @@ std::optional<uint64_t> World::ideal_ns(uint32_t number) const {
     }
   }
   at += static_cast<uint64_t>(static_cast<unsigned __int128>(left) * 8'000'000'000ULL / slowest);
-  if (!run.setup->reliable)
+  if (!back)
     return at;
   const uint32_t ack = packet::overhead(
       flow.path, static_cast<uint8_t>(flow.transport | unsigned{ROCE_RC_ACKNOWLEDGE}));
   for (const uint32_t wire : path_of(run, flow)) {
-    const LinkSpec &back = ports_[wire ^ 1]->link.spec();
-    if (!back.rate)
+    const LinkSpec &spec = ports_[wire ^ 1]->link.spec();
+    if (!spec.rate)
       return {};
     wire::BitClock clock;
-    clock.set_rate(back.rate);
-    at += clock.send(0, ack + (back.layer1 ? kLayer1Bytes : 0)) + back.delay;
+    clock.set_rate(spec.rate);
+    at += clock.send(0, ack + (spec.layer1 ? kLayer1Bytes : 0)) + spec.delay;
   }
   return at;
 }

@@ -263,11 +263,14 @@ void World::receive_request(uint32_t host, FlowRun &run, std::span<const uint8_t
     const RespondCounts &counts = responder.counts();
     return counts.in_order + counts.unreliable + counts.datagrams + counts.kept;
   };
-  const uint64_t before = taken(), no_room = responder.counts().kept_no_room;
+  const uint64_t before = taken(), no_room = responder.counts().kept_no_room,
+                 messages = responder.counts().messages;
   responder.receive(now_, frame, class_, packet);
   if (taken() != before)
     run.counts.bytes += packet.payload;
   run.counts.kept_no_room += responder.counts().kept_no_room - no_room;
+  if (responder.counts().messages != messages && (run.posted || run.job != kNone)) [[unlikely]]
+    messages_arrived(run, responder.counts().messages - messages);
   if (responder.wake_at() != hosts_[host].responder_wake)
     schedule_host(host);
 }
@@ -280,6 +283,8 @@ void World::receive_response(uint32_t number, std::span<const uint8_t> frame, ro
   run.source->receive(now_, frame, class_, packet);
   list(hosts_[run.src].sending[run.priority], number, run.source->wake_at());
   schedule_host(run.src);
+  if (run.posted)
+    return messages_sent(number);
   if (run.reliable && run.source->done())
     finish_flow(number);
 }

@@ -207,6 +207,8 @@ ExperimentMeasurement World::measure() {
   std::vector<double> rates;
   for (uint32_t i = 0; i < flows_.size(); i++) {
     measured.flows.push_back(flow_row(flows_[i], i));
+    if (flows_[i].posted && flows_[i].posted->control)
+      continue;
     if (flows_[i].start_ns < now_ &&
         flows_[i].ended_ns > (measured_at_ == kNever ? 0 : measured_at_))
       rates.push_back(measured.flows.back().goodput_bps);
@@ -215,6 +217,7 @@ ExperimentMeasurement World::measure() {
   for (uint32_t i = 0; i < queue_wires_.size(); i++)
     measured.queues.push_back(queue_row(i));
   measure_rules(measured.rules);
+  measure_jobs(measured.jobs);
   measured.jain = jain_index(rates);
   measured.packets = totals_.sent;
   measured.packet_hops = totals_.hops;

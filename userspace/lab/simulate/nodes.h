@@ -14,6 +14,7 @@
 
 #include "base/ring.h"
 #include "model/experiment.h"
+#include "progress/progress.h"
 #include "requester/requester.h"
 #include "responder/responder.h"
 #include "simulate/scenario.h"
@@ -143,6 +144,29 @@ struct FlowRun {
   std::optional<uint64_t> end_ns;
   uint64_t ended_ns = kNever; // complete, failed or stopped
   bool reads = false;         // READ and atomics: the payload comes back
+  // A connection of a job's ranks: its messages.
+  struct Posted {
+    uint32_t job = 0;
+    bool control = false;              // clear-to-sends
+    uint64_t left = 0;                 // not posted
+    uint64_t sent = 0;                 // complete for the requester
+    Ring<uint32_t> incomplete, unsent; // operations, in the order of their messages
+  };
+  std::unique_ptr<Posted> posted;
+  // A flow that others wait for: its operation.
+  uint32_t job = kNone, operation = kNone;
+  uint64_t messages_arrived = 0;
+};
+
+// A job that runs.
+struct JobRun {
+  explicit JobRun(const job::Job &given) : job(given), progress(given) {}
+
+  const job::Job &job;
+  progress::JobProgress progress;
+  std::vector<uint32_t> flows; // by operation; kNone: none
+  uint64_t wake = kNever;      // of the newest action for it
+  bool begun = false;
 };
 
 } // namespace xr::simulate

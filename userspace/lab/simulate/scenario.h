@@ -11,6 +11,7 @@
 
 #include "congestion/notification_point.h"
 #include "flow/flow.h"
+#include "job/job.h"
 #include "model/link.h"
 #include "requester/reliable.h"
 #include "simulate/rule_setup.h"
@@ -73,7 +74,23 @@ struct FlowSetup {
   bool reliable = true;
   uint64_t start_ns = 0;
   std::optional<uint64_t> stop_ns; // no new packets (reliable: no new messages) from then on
-  bool started = true;             // false: by an event
+  bool started = true;             // false: by an event, or after others
+  // It starts `after_ns` after what flows before it did: as many of `after` as `fewest` says, 0:
+  // all. Empty: at start_ns.
+  struct After {
+    std::string flow;
+    job::Need::When when = job::Need::When::Complete; // Begun, Sent, or Complete: received
+  };
+  std::vector<After> after = {};
+  uint32_t fewest = 0;
+  uint64_t after_ns = 0;
+  bool of_job = false; // a connection of a job's ranks, which Simulation adds
+};
+
+// A job, and what the connections of its ranks have in common.
+struct JobSetup {
+  job::Job job;
+  FlowSetup like;
 };
 
 struct Event {
@@ -104,6 +121,10 @@ struct Scenario {
   // Contents of LinkSpec::trace, by its name. Of switch ports only.
   std::map<std::string, wire::TracePointer> traces;
   std::vector<FlowSetup> flows;
+  std::vector<JobSetup> jobs;
+  // The run ends when all jobs and all flows that wait for others are done, at `duration_ns` at the
+  // latest.
+  bool until_done = false;
   congestion::CnpPacing cnp; // of all receivers
   // Of reliable flows. iCRCs are not checked. A flow without ack-every asks for an ACK four times
   // in each window, so that it does not stop at the end of one.

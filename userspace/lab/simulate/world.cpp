@@ -19,8 +19,8 @@ const FrameTotals &World::totals() {
 }
 
 void World::run_until(uint64_t ns) {
-  ns = std::min(ns, scenario_.duration_ns);
   for (;;) {
+    ns = std::min(ns, scenario_.duration_ns); // which a job may end
     const uint64_t event = queue_.time(), action = actions_.empty() ? kNever : actions_.top().at;
     const uint64_t at = std::min(event, action);
     if (at > ns)
@@ -58,6 +58,8 @@ void World::act(const Action &action) {
     return change(action.number);
   case Action::Kind::Pause:
     return pause(action.number);
+  case Action::Kind::Job:
+    return run_job(action.number);
   case Action::Kind::Reroute:
     return reroute();
   case Action::Kind::Rules:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The running simulation. world.cpp: the loop and the way of frames; host.cpp: what hosts send and
-// receive; passing.cpp: rules and captures; routing.cpp: paths and failures; build.cpp: makes it
-// from a scenario; flows.cpp: begin and end of flows; measure.cpp: what is reported.
+// receive; passing.cpp: rules and captures; routing.cpp: paths and failures; jobs.cpp: what waits
+// for what; build.cpp: makes it from a scenario; flows.cpp: begin and end of flows; measure.cpp:
+// what is reported.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +40,7 @@ public:
 private:
   // What happens at a time that is known before, or that a flow or a sample asks for.
   struct Action {
-    enum class Kind : uint8_t { Measure, Start, Stop, Change, Pause, Rules, Sample, Reroute };
+    enum class Kind : uint8_t { Measure, Start, Stop, Change, Pause, Rules, Sample, Reroute, Job };
     uint64_t at = 0;
     Kind kind = Kind::Start;
     uint32_t number = 0; // of the flow; otherwise of the event or change of rules in the scenario
@@ -174,6 +175,8 @@ private:
   void keep_counts(FlowRun &run);
   flow::Flow flow_for(uint32_t number) const;
   std::optional<uint64_t> ideal_ns(uint32_t number) const;
+  std::optional<uint64_t> ideal_ns(const FlowRun &run, flow::Flow flow, bool back) const;
+  std::optional<uint64_t> message_ns(uint32_t number, uint64_t bytes) const;
   std::vector<uint32_t> path_of(const FlowRun &run, const flow::Flow &flow) const;
 
   // hops.cpp
@@ -184,6 +187,20 @@ private:
   void answer_hops(uint32_t flow, uint32_t handle);
   std::span<const xdp_roce_hop> hops_of(uint32_t handle) const;
   congestion::PathFacts facts_of(const FlowRun &run, const flow::Flow &flow) const;
+
+  // jobs.cpp
+  Status build_after();
+  Status build_jobs();
+  void join_jobs();
+  void run_job(uint32_t number);
+  void go_on_with(uint32_t number);
+  void post(uint32_t number, uint32_t operation, uint64_t bytes);
+  void messages_arrived(FlowRun &run, uint64_t messages);
+  void messages_sent(uint32_t number);
+  void flow_ended(const FlowRun &run);
+  void end_if_done();
+  void measure_jobs(std::vector<ExperimentJob> &rows) const;
+  std::string longest_queue(uint32_t flow) const;
 
   // measure.cpp
   void begin_measure();
@@ -218,6 +235,9 @@ private:
   std::vector<Host> hosts_;
   std::vector<FlowRun> flows_;
   std::vector<uint32_t> flow_of_qp_; // from kFirstQp on
+  std::vector<std::unique_ptr<JobRun>> jobs_;
+  std::vector<uint32_t> job_connections_; // by flow that a job has added, at the end: the job
+  std::vector<uint32_t> flow_operations_; // by flow, of those that others wait for
   EventQueue queue_;
   Actions actions_;
   uint64_t action_sequence_ = 0;

@@ -115,6 +115,9 @@ struct Flow { // NOLINT(clang-analyzer-optin.performance.Padding)
   uint64_t va_stride = 0;
   uint64_t va_slots = 1;
   bool pattern = false; // requests carry a Pattern (requester/pattern.h)
+  // Messages and their sizes come one by one while it runs (requester::ReliableSource::post), on one
+  // QP, without end; `size` is the largest.
+  bool posted = false;
 
   // `index` is the number of a QP in the flow, from 0.
   uint32_t dest_qp(uint32_t index) const {

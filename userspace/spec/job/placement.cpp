@@ -36,9 +36,9 @@ std::vector<std::vector<uint64_t>> zipf_matrix(uint32_t ranks, uint64_t size, do
   for (uint32_t i = 0; i < ranks; i++)
     upto[i + 1] = upto[i] + std::pow(order[i] + 1, -exponent);
   const auto begin = [&](uint32_t index) {
-    return index == ranks ? size
-                          : static_cast<uint64_t>(static_cast<double>(size) * upto[index] /
-                                                  upto[ranks]);
+    return index == ranks
+               ? size
+               : static_cast<uint64_t>(static_cast<double>(size) * upto[index] / upto[ranks]);
   };
   std::vector<uint64_t> row(ranks);
   for (uint32_t i = 0; i < ranks; i++)
@@ -51,15 +51,16 @@ Result<std::vector<std::string>> place(std::string_view given, uint32_t ranks,
   parse::WordReader words(parse::split(std::string(given)));
   const bool random = words.take_if("random");
   if (!random && !words.take_if("linear"))
-    return parse::wrong(words.peek(), "a placement", "linear, random, random 7, or a list of hosts");
+    return parse::wrong(words.peek(), "a placement",
+                        "linear, random, random 7, or a list of hosts");
   if (random && !words.done())
     seed = XR_TRY(parse::integer(words.take(), 0, UINT64_MAX));
   if (!words.done())
     return parse::wrong(words.peek(), "a word of a placement", "linear, or random 7");
   if (ranks > hosts.size())
-    return Error{fmt::format("{} ranks do not have a host each: there are {} hosts", ranks,
-                             hosts.size()),
-                 "fewer ranks, or a larger topology"};
+    return Error{
+        fmt::format("{} ranks do not have a host each: there are {} hosts", ranks, hosts.size()),
+        "fewer ranks, or a larger topology"};
   std::vector<std::string> placed(hosts.begin(), hosts.begin() + ranks);
   if (random) {
     const auto order = shuffled(static_cast<uint32_t>(hosts.size()), seed);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "report/experiment_tables.h"
+#include "report/job_steps.h"
 #include "report/run_answers.h"
 #include "report/summary.h"
 
@@ -212,6 +213,8 @@ Document experiment_report(const ExperimentResult &result) {
   s.push_back(prediction_json(result.prediction));
   s.push_back(prediction_text(result.prediction));
   s.push_back(totals_text(result));
+  for (Section &section : job_sections(m.jobs, kMostRows))
+    s.push_back(std::move(section));
   s.push_back({"flows", "", flows_table(m, m.flows.size()), Where::Json});
   s.push_back({"flows_text", "", flows_table(m, kMostRows), Where::Text});
   s.push_back({"flows_more", "", Value{more_rows(m.flows.size(), kMostRows, "flows")}, Where::Text,

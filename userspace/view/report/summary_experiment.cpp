@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "report/job_steps.h"
 #include "report/phrases.h"
 #include "report/summary.h"
 
@@ -72,6 +73,8 @@ Summary experiment_summary(const ExperimentResult &result) {
   summary.sentences.push_back(verdict_sentence(result));
   if (const std::string text = measured_sentence(m, whole); !text.empty())
     summary.sentences.push_back(text);
+  for (const ExperimentJob &job : m.jobs)
+    summary.sentences.push_back(job_sentence(job));
   const auto fact = [&](const char *name, const char *column, uint64_t value) {
     summary.fact(name, m.unmeasured.contains(column) ? Value{} : Value{value}, "packets");
   };

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a job took, and why: times of its steps, and for each the operation chain that decided when
+// it ended (each operation waited for the last of its needs).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "model/experiment.h"
+#include "progress/progress.h"
+
+namespace xr::progress {
+
+// What is known of the way of a message.
+struct Way {
+  std::optional<uint64_t> idle_ns; // that it takes alone; unset: not known
+  bool sent_again = false;         // its connection has lost packets
+  std::string queue;               // the longest one on its way
+};
+using WayOf = std::function<Way(uint32_t operation)>;
+
+ExperimentJob summarise(const JobProgress &progress, const WayOf &way_of);
+
+} // namespace xr::progress
