@@ -193,6 +193,10 @@ void linearity(uint64_t most) {
 
 // --long: 10^8 packets.
 int main(int count, char **words) {
+  if (count > 1 && !std::strcmp(words[1], "--flows")) {
+    memory();
+    return 0;
+  }
   speed("open loop", false);
   speed("reliable", true);
   linearity(count > 1 && !std::strcmp(words[1], "--long") ? 100'000'000 : 1'000'000);

@@ -30,6 +30,8 @@ public:
     count_--;
   }
   void pop_back() { count_--; }
+  // Where the first item is; for prefetching.
+  const T *place() const { return items_.data() + head_; }
   void clear() { head_ = count_ = 0; }
 
 private:

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/prefetch.h"
 #include "congestion/rate_control.h"
 #include "congestion/timing_wheel.h"
 
@@ -65,6 +66,14 @@ public:
     if (wheel_)
       return wheel_->next();
     return one_waits_ ? wake_of(qps_.front()) : UINT64_MAX;
+  }
+
+  // For one with one QP: asks for its memory, then for that of its control.
+  void prefetch(unsigned step) const {
+    if (step == 0)
+      xr::prefetch(qps_.front());
+    else
+      xr::prefetch(qps_.front().control.get(), 4 * kCacheLine);
   }
 
   // Whether rates change: all but Control::Kind::Fixed.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/prefetch.h"
 #include "congestion/qp_rates.h"
 #include "packet/icrc.h"
 #include "requester/reliable_state.h"
@@ -452,6 +453,12 @@ void ReliableSource::control_values(uint64_t now, congestion::ControlValues &val
 }
 void ReliableSource::flow_losses(std::vector<FlowLosses> &rows) const { state_->flow_losses(rows); }
 void ReliableSource::obey(const packet::Pauses &pauses) { state_->obey(pauses); }
+void ReliableSource::prefetch(unsigned step) const {
+  if (step == 0)
+    state_->prefetch_own();
+  else
+    state_->prefetch(step);
+}
 std::optional<flow::Flow::Begin> ReliableSource::end_of(size_t flow, uint32_t qp_index) const {
   return state_->end_of(flow, qp_index);
 }

@@ -81,6 +81,7 @@ public:
   void flow_losses(std::vector<FlowLosses> &rows) const override;
   void obey(const packet::Pauses &pauses) override;
   void echo(std::span<const xdp_roce_hop> hops) override;
+  void prefetch(unsigned step) const override;
   uint64_t over() const override;
 
   // How a QP of a flow would begin if it continued after its last packet. nullopt: it has failed.

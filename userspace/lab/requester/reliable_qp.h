@@ -85,6 +85,11 @@ public:
   void limit(uint64_t window) { window_ = window; }
   void take_path(uint32_t path);
 
+  void prefetch() const {
+    __builtin_prefetch(messages_.place());
+    __builtin_prefetch(samples_.place());
+  }
+
   uint64_t acked_reported = 0; // bytes that the QP's control knows of
   uint64_t armed = UINT64_MAX; // time of its entry in the timer queue
   bool ready = false;          // is in the ready queue of its flow

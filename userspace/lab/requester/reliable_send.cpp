@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/draw.h"
+#include "base/prefetch.h"
 #include "requester/pattern.h"
 #include "requester/reliable_state.h"
 
@@ -45,6 +46,39 @@ size_t ReliableSource::State::next(uint64_t now, std::span<packet::Outgoing> out
       waiting_.push({state.listed_until, index});
   }
   return count;
+}
+
+// Of the flow and QP whose turn it is: the first ones, as who has many flows has a source each.
+void ReliableSource::State::prefetch(unsigned step) const {
+  const ReliableFlow &state = states_.front();
+  const ReliableQp &qp = qps_.front();
+  switch (step) {
+  case 1:
+    __builtin_prefetch(&state);
+    prefetch_members(state.faults, state.listed_until);
+    prefetch_members(state.extra, state.held_qp);
+    xr::prefetch(qp);
+    prefetch_members(state.flow.transport, state.flow.port);
+    prefetch_members(state.flow.qkey, state.flow.posted);
+    xr::prefetch(active_.place(), sizeof(uint32_t));
+    return;
+  case 2:
+    if (state.qp_pacing)
+      state.qp_pacing->prefetch(0);
+    xr::prefetch(state.ready.place(), sizeof(uint32_t));
+    xr::prefetch(state.flow.size.parts.data(), sizeof(flow::Sizes::Part));
+    qp.prefetch();
+    prefetch_members(state.shapes[state.last_shape], state.shapes[state.last_shape]);
+    return;
+  case 3:
+    if (state.qp_pacing)
+      state.qp_pacing->prefetch(1);
+    if (const packet::Template *shape = state.shapes[state.last_shape].shape)
+      xr::prefetch(*shape);
+    return;
+  default:
+    return;
+  }
 }
 
 // When the next CNP may go: at once, unless its priority is paused.

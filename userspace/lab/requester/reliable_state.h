@@ -12,6 +12,7 @@
 #include <queue>
 #include <vector>
 
+#include "base/prefetch.h"
 #include "congestion/notification_point.h"
 #include "congestion/pacer.h"
 #include "congestion/qp_pacing.h"
@@ -58,12 +59,14 @@ struct ReliableFlow {
     const packet::Template *shape = nullptr;
   };
   std::array<Shape, 32> shapes;
+  uint8_t last_shape = 0; // that was used last
   Ring<packet::Outgoing> extra; // made by faults; sent before new packets
   packet::Outgoing held;        // Reorder: sent after the next packet of its QP
   uint32_t held_qp = UINT32_MAX;
 
   const packet::Template *shape(const packet::Segment &segment) {
-    Shape &last = shapes[segment.opcode & 31];
+    last_shape = segment.opcode & 31;
+    Shape &last = shapes[last_shape];
     if (last.payload != segment.payload)
       last = {segment.payload, frames.of(segment.opcode, segment.payload)};
     return last.shape;
@@ -98,6 +101,11 @@ struct ReliableSource::State {
   void flow_losses(std::vector<FlowLosses> &rows) const;
   void obey(const packet::Pauses &pauses);
   void echo(std::span<const xdp_roce_hop> hops) { hops_ = hops; }
+  void prefetch_own() const {
+    prefetch_members(counts, counts.bytes);
+    prefetch_members(reliability_, patterns_used_);
+  }
+  void prefetch(unsigned step) const;
   std::optional<flow::Flow::Begin> end_of(size_t flow, uint32_t qp_index) const;
   flow::Flow::Begin begin_again(size_t flow, uint32_t qp_index) const;
   void hold(size_t flow, bool held);

@@ -36,6 +36,10 @@ public:
   virtual const CmCounts *cm() const { return nullptr; }
   // Flows of a paused priority wait from now on; replays and PFC frames do not. Before next().
   virtual void obey(const packet::Pauses &) {}
+  // Asks for the memory that the next packet needs, before next() is called: in steps, each of
+  // which reads what the one before has asked for.
+  static constexpr unsigned kPrefetchSteps = 4;
+  virtual void prefetch(unsigned /*step*/) const {}
   // The hops by which the request went that the next received frame answers; valid until then.
   virtual void echo(std::span<const xdp_roce_hop>) {}
 };

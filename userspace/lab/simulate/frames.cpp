@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/draw.h"
+#include "packet/peer_map.h"
 #include "roce/parse.h"
 
 namespace xr::simulate {
@@ -101,6 +102,11 @@ wire::Frame hold(FramePool &pool, uint32_t handle, const packet::Outgoing &packe
   held.shape = &shape;
   held.fields = packet.fields;
   held.length = static_cast<uint32_t>(shape.bytes().size());
+  const packet::Layout &layout = shape.layout();
+  held.addresses = layout.bth - layout.l3 == ROCE_IPV4_LEN + ROCE_UDP_LEN
+                       ? uint64_t{packet::destination_of(shape.known())[3]} << 32 |
+                             packet::source_of(shape.known())[3]
+                       : 0;
   wire::Frame frame;
   frame.handle = handle;
   frame.length = held.length;
@@ -140,8 +146,8 @@ std::span<const uint8_t> headers_of(FramePool &pool, const HeldFrame &frame) {
 PathKey path_key(const uint8_t *headers, uint32_t l3) {
   const uint8_t *ip = headers + l3;
   if (is_ipv4(ip))
-    return {ip, roce_be32(ip + ROCE_IPV4_LEN)};
-  return {ip, roce_be32(ip + ROCE_IPV6_LEN + (ip[6] == ROCE_IPPROTO_UDP ? 0 : 4))};
+    return {.addresses = load64(ip + 12), .ports = roce_be32(ip + ROCE_IPV4_LEN)};
+  return {.ip = ip, .ports = roce_be32(ip + ROCE_IPV6_LEN + (ip[6] == ROCE_IPPROTO_UDP ? 0 : 4))};
 }
 
 PathKey path_key(FramePool &pool, const HeldFrame &frame) {
@@ -149,9 +155,12 @@ PathKey path_key(FramePool &pool, const HeldFrame &frame) {
     const uint8_t *headers = pool.raw(frame).data();
     return path_key(headers, l3_offset(headers));
   }
+  if (frame.addresses) [[likely]] // without a look at the template, which is far away
+    return {.addresses = frame.addresses,
+            .ports = uint32_t{frame.fields.src_port} << 16 | ROCE_UDP_PORT};
   const uint8_t *headers = frame.shape->bytes().data();
   PathKey key = path_key(headers, frame.shape->layout().l3);
-  if (is_v1(key.ip))
+  if (key.ip && is_v1(key.ip))
     key.ports = (key.ports & 0xff000000) | (frame.fields.dest_qp & 0xffffff);
   else
     key.ports = uint32_t{frame.fields.src_port} << 16 | (key.ports & 0xffff);
@@ -159,8 +168,8 @@ PathKey path_key(FramePool &pool, const HeldFrame &frame) {
 }
 
 uint64_t path_hash(const PathKey &key, uint64_t salt) {
-  if (is_ipv4(key.ip))
-    return mix(mix(load64(key.ip + 12) ^ salt) ^ key.ports);
+  if (!key.ip)
+    return mix(mix(key.addresses ^ salt) ^ key.ports);
   uint64_t hash = salt;
   for (size_t i = 0; i < 4; i++)
     hash = mix(hash ^ load64(key.ip + 8 + 8 * i));

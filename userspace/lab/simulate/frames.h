@@ -22,6 +22,7 @@ struct HeldFrame {
   uint32_t length = 0;      // bytes without FCS
   uint32_t destination = 0; // host
   uint32_t flow = 0;        // whose frame, or whose answer; kNone: of none
+  uint64_t addresses = 0;   // as in PathKey; with a template of IPv4
   uint32_t raw = 0;
   uint8_t raw_headers = 0; // bytes
   bool bad_icrc = false;
@@ -49,6 +50,7 @@ public:
   size_t in_use() const { return frames_.size() - free_.size(); }
 
   HeldFrame &operator[](uint32_t handle) { return frames_[handle]; }
+  const HeldFrame &operator[](uint32_t handle) const { return frames_[handle]; }
   Raw &raw(const HeldFrame &frame) { return raws_[frame.raw]; }
   // Room for the headers of a frame without template.
   void take_raw(HeldFrame &frame) {
@@ -87,8 +89,9 @@ std::span<const uint8_t> headers_of(FramePool &pool, const HeldFrame &frame);
 
 // What ECMP hashes: addresses, protocol and UDP ports.
 struct PathKey {
-  const uint8_t *ip = nullptr;
-  uint32_t ports = 0; // of RoCEv1, which has none, the DestQP
+  const uint8_t *ip = nullptr; // the header of IPv6; nullptr: IPv4
+  uint64_t addresses = 0;      // of IPv4, as in the header: source, destination
+  uint32_t ports = 0;          // of RoCEv1, which has none, the DestQP
 };
 PathKey path_key(const uint8_t *headers, uint32_t l3);
 PathKey path_key(FramePool &pool, const HeldFrame &frame);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/prefetch.h"
 #include "simulate/world.h"
 
 namespace xr::simulate {
@@ -89,6 +90,20 @@ bool World::send_flow(Host &host) {
   return false;
 }
 
+// What the flows whose turns come next need, each of them a step at each turn: with many flows a
+// host, none of it is in the cache any more when its turn comes.
+void World::prefetch_turns(const Sending &sending) const {
+  constexpr size_t kSteps = requester::Requester::kPrefetchSteps + 2;
+  if (sending.ready.size() < 2 * kSteps)
+    return;
+  const FlowRun &far = flows_[sending.ready[kSteps - 1]];
+  prefetch_members(far.setup, far.counts.packets);
+  __builtin_prefetch(flows_[sending.ready[kSteps - 2]].source.get());
+  for (unsigned step = 0; step + 2 < kSteps; step++)
+    if (const auto &source = flows_[sending.ready[kSteps - 3 - step]].source)
+      source->prefetch(step);
+}
+
 // Flows of a class take turns by packet.
 bool World::send_class(Host &host, Sending &sending) {
   while (!sending.waiting.empty() && sending.waiting.top().time <= now_) {
@@ -113,6 +128,7 @@ bool World::send_class(Host &host, Sending &sending) {
     run.ready = false;
     if (!run.source)
       continue;
+    prefetch_turns(sending);
     packet::Outgoing packet;
     const bool made = run.source->next(now_, {&packet, 1});
     if (made) {

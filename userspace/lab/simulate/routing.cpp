@@ -15,7 +15,7 @@ constexpr uint64_t kForever = kNever / 4; // a flap that does not end
 uint32_t more_of(Routing::Fields fields, const PathKey &key, uint32_t qp) {
   if (fields == Routing::Fields::Qpn)
     return qp;
-  return key.ip[0] >> 4 == 6 ? roce_be32(key.ip) & 0xfffff : 0;
+  return key.ip ? roce_be32(key.ip) & 0xfffff : 0;
 }
 
 } // namespace

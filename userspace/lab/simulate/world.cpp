@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/prefetch.h"
+
 namespace xr::simulate {
 
 namespace {
@@ -139,8 +141,25 @@ void World::run_wire(uint32_t wire) {
     next = next_of(port);
   } while (next <= now_);
   queue_.set(wire, next);
+  if (crowded()) [[unlikely]]
+    prefetch_coming(port);
   if (port.from < network_.hosts && hosts_[port.from].waits)
     schedule_host(port.from);
+}
+
+// Of the frames that come next from the port: where they are held, and of the first what its
+// receiver reads.
+void World::prefetch_coming(const Port &port) const {
+  unsigned number = 0;
+  port.link.each_coming(2, [&](uint32_t handle) {
+    const HeldFrame &held = pool_[handle];
+    if (number++) {
+      prefetch(held);
+    } else if (port.to < network_.hosts && held.flow != kNone) {
+      prefetch(held.shape, sizeof(packet::Template));
+      prefetch(flows_[held.flow]);
+    }
+  });
 }
 
 // PFC frames reach the other end, whose frames in the opposite direction they hold.

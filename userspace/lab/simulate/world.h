@@ -84,6 +84,9 @@ private:
   void change(uint32_t number);
   void pause(uint32_t number);
   void run_wire(uint32_t wire);
+  // What flows and frames need does not stay in the cache from one use to the next.
+  bool crowded() const { return flows_.size() > kCrowd; }
+  void prefetch_coming(const Port &port) const;
   void run_pauses(uint32_t wire);
   void send_pauses(uint32_t wire);
   void arrive(uint32_t wire, wire::Frame &frame);
@@ -127,6 +130,7 @@ private:
   void run_host(uint32_t host);
   bool send_flow(Host &host);
   bool send_class(Host &host, Sending &sending);
+  void prefetch_turns(const Sending &sending) const;
   bool send_response(Host &host);
   void enqueue(Host &host, const packet::Outgoing &packet, uint32_t flow);
   void list(Sending &sending, uint32_t flow, uint64_t wake);
@@ -216,6 +220,8 @@ private:
   // Answers that may wait in a paused link, so that answers of other classes pass them; with
   // several links also packets whose link is busy. bytes
   static constexpr uint64_t kMostWaiting = 16384;
+
+  static constexpr size_t kCrowd = 512; // flows
 
   Scenario scenario_;
   Network network_;

@@ -68,6 +68,14 @@ public:
   // A frame that was dropped after enqueue(): by AQM at dequeue, or because the link went down.
   bool take_dropped(uint64_t now, Frame &frame, LinkDrop &cause);
   bool has_dropped() const { return !dropped_.empty(); }
+  // Handles of the frames that take() will return next, for prefetching; at most `most`.
+  template <typename Use> void each_coming(unsigned most, Use use) const {
+    for (uint32_t index = wire_.head; index != kNone && most; most--) {
+      const Slot &slot = slots_[index];
+      use(slot.frame.handle);
+      index = slot.next;
+    }
+  }
   // A PFC frame to send at once. False: none.
   bool take_pfc(uint64_t now, PfcOut &out);
 
