@@ -8,6 +8,7 @@
 
 #include "job/collective.h"
 #include "progress/progress.h"
+#include "simulate/fluid.h"
 #include "simulate/simulation.h"
 #include "wire/link_words.h"
 
@@ -186,6 +187,79 @@ TEST(JobBroadcast, LeavesTheRoot) {
   const ExperimentJob job = run_job(c);
   EXPECT_EQ(job.bytes, 3 * 16 * kPmtu);
   EXPECT_GE(static_cast<double>(time_of(job)), 3 * seconds_ns(16 * (kPmtu + kHeaders)));
+}
+
+uint64_t wire_bytes(uint64_t bytes) {
+  return bytes + bytes / kPmtu * kHeaders + kReth + kImmediate;
+}
+
+ExperimentJob run_fluid(const Collective &c, uint64_t rate = kRate) {
+  simulate::Scenario scenario = one_switch(static_cast<unsigned>(c.hosts.size()));
+  scenario.topology.rate = rate;
+  for (simulate::Graph::Link &link : scenario.topology.graph.links)
+    link.rate = rate;
+  scenario.fluid = true;
+  scenario.jobs.push_back(setup_of(c));
+  return run(scenario).jobs[0];
+}
+
+// 2 (n - 1) steps of a part's bytes at the rate, and the latency: of each link, and of the last
+// packet on the second one. 8 Gbit/s: a byte is a ns.
+TEST(JobFluid, RingIsByItsFormulaToTheNs) {
+  for (const unsigned n : {2U, 4U, 8U, 16U}) {
+    const uint64_t part = 16 * kPmtu;
+    const ExperimentJob job = run_fluid(collective("all_reduce", "ring", n, n * part), 8 * kGbit);
+    const uint64_t latency = 2 * kDelay + kPmtu + kHeaders + kReth + kImmediate;
+    EXPECT_EQ(time_of(job), 2 * (n - 1) * (wire_bytes(part) + latency)) << n;
+  }
+}
+
+TEST(JobFluid, AllToAllSharesLinks) {
+  const unsigned n = 8;
+  const uint64_t part = 32 * kPmtu;
+  const ExperimentJob job = run_fluid(collective("all_to_all", "parallel", n, n * part), 8 * kGbit);
+  const uint64_t latency = 2 * kDelay + kPmtu + kHeaders + kReth + kImmediate;
+  EXPECT_NEAR(static_cast<double>(time_of(job)),
+              static_cast<double>((n - 1) * wire_bytes(part) + latency), 1);
+}
+
+// A textbook's case: A and B share one link, B and C another one of twice the rate.
+TEST(JobFluid, IsMaxMinFair) {
+  simulate::Fluid fluid({10e9, 20e9});
+  const std::vector<uint32_t> first{0}, both{0, 1}, second{1};
+  fluid.begin(0, 0, first, 50'000, 0);
+  fluid.begin(0, 1, both, 100'000, 0);
+  fluid.begin(0, 2, second, 150'000, 0);
+  const auto next = [&]() -> std::pair<uint64_t, uint32_t> {
+    uint32_t flow = 0;
+    uint64_t at = fluid.next();
+    while (!fluid.take(at, flow))
+      at = fluid.next();
+    return {at, flow};
+  };
+  // 5, 5 and 15 Gbit/s; at 10 us the first and the third have ended, and the second has the link
+  EXPECT_EQ(next(), (std::pair<uint64_t, uint32_t>{10'000, 0}));
+  EXPECT_EQ(next(), (std::pair<uint64_t, uint32_t>{10'000, 2}));
+  EXPECT_NEAR(fluid.sent_bits(10'000, 1), 50'000, 1);
+  EXPECT_EQ(next(), (std::pair<uint64_t, uint32_t>{15'000, 1}));
+  EXPECT_NEAR(fluid.link_bits(15'000, 0), 150'000, 1);
+  EXPECT_EQ(fluid.next(), simulate::Fluid::kNever);
+}
+
+TEST(JobFluid, IsNearThePackets) {
+  for (const char *algorithm : {"ring", "halving-doubling", "double-binary-tree"}) {
+    const Collective c = collective("all_reduce", algorithm, 8, 8 * 64 * kPmtu);
+    const auto fluid = static_cast<double>(time_of(run_fluid(c)));
+    EXPECT_NEAR(static_cast<double>(time_of(run_job(c))) / fluid, 1, 0.02) << algorithm;
+  }
+}
+
+TEST(JobFluid, RefusesWhatHasNoPackets) {
+  simulate::Scenario scenario = one_switch(2);
+  scenario.jobs.push_back(setup_of(collective("broadcast", "", 2, 1000)));
+  scenario.fluid = true;
+  scenario.routing.kind = simulate::Routing::Kind::SprayRandom;
+  EXPECT_FALSE(simulate::Simulation::make(scenario).ok());
 }
 
 // Whatever way it is cut, the same bytes arrive.

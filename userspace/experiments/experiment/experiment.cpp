@@ -60,6 +60,14 @@ private:
         {"vars", later}, // settle()
         {"seed", reader_.integer("seed", 0, UINT64_MAX, scenario().seed)},
         {"duration", reader_.duration("duration", scenario().duration_ns)},
+        {"fidelity",
+         [this](const YAML::Node &node) -> Status {
+           const auto word = parse::choice(parse::scalar(node), {"packet", "flow"}, "a fidelity");
+           if (!word)
+             return reader_.in(node, "fidelity", word.error());
+           scenario().fluid = word.get() == 1;
+           return {};
+         }},
         {"until", [this](const YAML::Node &node) { return until(node); }},
         {"sample", reader_.duration("sample", scenario().sample_ns)},
         {"measure",

@@ -2,6 +2,7 @@
 #include "places/run.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -62,7 +63,7 @@ public:
           queue.alias = alias;
     for (size_t i = 0; i < measured.rules.size(); i++)
       measured.rules[i].words = experiment_.rules.all[i].spec.text();
-    const bool sent = simulation_.totals().sent;
+    const bool sent = simulation_.totals().sent || experiment_.scenario.fluid;
     return result_of({.experiment = experiment_,
                       .subject = subject_,
                       .samples = store_,
@@ -104,6 +105,56 @@ Result<simulate::Scenario> with_rules(const Experiment &experiment, const std::s
   return scenario;
 }
 
+// Times that both runs have: FCTs of flows and times of steps.
+std::vector<double> differences(const ExperimentMeasurement &fluid,
+                                const ExperimentMeasurement &packets) {
+  std::vector<double> all;
+  const auto add = [&all](uint64_t of_fluid, uint64_t of_packets) {
+    if (of_fluid)
+      all.push_back(static_cast<double>(of_packets) / static_cast<double>(of_fluid) - 1);
+  };
+  for (size_t i = 0; i < std::min(fluid.flows.size(), packets.flows.size()); i++)
+    if (fluid.jobs.empty() && fluid.flows[i].fct_ns && packets.flows[i].fct_ns)
+      add(*fluid.flows[i].fct_ns, *packets.flows[i].fct_ns);
+  for (size_t job = 0; job < std::min(fluid.jobs.size(), packets.jobs.size()); job++) {
+    const auto &left = fluid.jobs[job].steps, &right = packets.jobs[job].steps;
+    for (size_t i = 0; i < std::min(left.size(), right.size()); i++)
+      if (left[i].end_ns && right[i].end_ns)
+        add(*left[i].end_ns - left[i].start_ns, *right[i].end_ns - right[i].start_ns);
+  }
+  return all;
+}
+
+// The same with packets, where that takes no longer than a second or two.
+Status compare_with_packets(simulate::Scenario scenario, ExperimentMeasurement &measured) {
+  constexpr uint64_t kMost = 500'000;
+  uint64_t bytes = 0;
+  for (const ExperimentFlow &flow : measured.flows)
+    bytes += flow.whole.bytes;
+  uint32_t pmtu = UINT32_MAX;
+  for (const simulate::FlowSetup &setup : scenario.flows)
+    pmtu = std::min(pmtu, setup.flow.pmtu);
+  for (const simulate::JobSetup &setup : scenario.jobs)
+    pmtu = std::min(pmtu, setup.like.flow.pmtu);
+  ExperimentFluid &fluid = measured.fluid.emplace();
+  fluid.packets = bytes / pmtu;
+  if (fluid.packets > kMost)
+    return {};
+  scenario.fluid = false;
+  scenario.sample_ns = 0;
+  auto simulation = XR_TRY(simulate::Simulation::make(scenario));
+  simulation->run_until(scenario.duration_ns);
+  std::vector<double> all = differences(measured, simulation->measure());
+  if (all.empty())
+    return {};
+  const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+  std::nth_element(all.begin(), middle, all.end());
+  fluid.compared = all.size();
+  fluid.median = *middle;
+  fluid.farthest = *std::ranges::max_element(all, {}, [](double x) { return std::abs(x); });
+  return {};
+}
+
 } // namespace
 
 Result<ExperimentResult> run_virtual(const Experiment &experiment, const RunHooks &hooks,
@@ -116,7 +167,10 @@ Result<ExperimentResult> run_virtual(const Experiment &experiment, const RunHook
   for (const Status *status : {&ran, &closed})
     if (!*status)
       return status->error();
-  return run.result(hooks.answers);
+  ExperimentResult result = run.result(hooks.answers);
+  if (scenario.fluid)
+    XR_TRY(compare_with_packets(scenario, result.measured));
+  return result;
 }
 
 } // namespace xr::places

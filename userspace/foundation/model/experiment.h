@@ -132,7 +132,17 @@ struct ExperimentJob {
 };
 const char *job_why_name(ExperimentJob::Why why); // "late sender", ...
 
+// Of a run without packets (fidelity: flow): how far the same run with packets is from it.
+struct ExperimentFluid {
+  // FCTs and times of steps that both have; 0: there would have been too many packets.
+  uint64_t compared = 0;
+  // Of packets / fluid - 1: the median and the one that is farthest from 0.
+  double median = 0, farthest = 0;
+  uint64_t packets = 0; // that the bytes would need
+};
+
 struct ExperimentMeasurement {
+  std::optional<ExperimentFluid> fluid; // unset: there were packets
   std::vector<ExperimentFlow> flows;
   std::vector<ExperimentJob> jobs;
   std::vector<ExperimentQueue> queues;

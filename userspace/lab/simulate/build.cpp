@@ -69,6 +69,8 @@ Status World::build() {
     return s;
   if (Status s = build_points(); !s)
     return s;
+  if (scenario_.fluid)
+    XR_TRY(build_fluid());
   if (scenario_.sample_ns)
     at(scenario_.sample_ns, Action::Kind::Sample, 0);
   return {};

@@ -55,6 +55,8 @@ flow::Flow World::flow_for(uint32_t number) const {
 
 void World::start_flow(uint32_t number) {
   FlowRun &run = flows_[number];
+  if (fluid_)
+    return begin_fluid(number, {});
   std::vector<flow::Flow> flows{flow_for(number)};
   const auto line = static_cast<double>(network_.wires[first_wire(run, flows.front())].rate);
   // it was checked with the same values
@@ -81,6 +83,11 @@ void World::start_flow(uint32_t number) {
 // From now on it sends nothing, and what arrives for it is ignored.
 void World::stop_flow(uint32_t number) {
   FlowRun &run = flows_[number];
+  if (fluid_ && run.flowing && !run.end_ns) {
+    count_fluid();
+    fluid_->stop(now_, number);
+    run.ended_ns = now_;
+  }
   if (!run.source)
     return;
   keep_counts(run);

@@ -190,11 +190,13 @@ void World::go_on_with(uint32_t number) {
 
 void World::post(uint32_t number, uint32_t operation, uint64_t bytes) {
   FlowRun &run = flows_[number];
-  if (!run.source)
-    start_flow(number);
   run.posted->left--;
   run.posted->incomplete.push(operation);
   run.posted->unsent.push(operation);
+  if (fluid_)
+    return begin_fluid(number, bytes);
+  if (!run.source)
+    start_flow(number);
   static_cast<requester::ReliableSource &>(*run.source).post(now_, 0, bytes);
   list(hosts_[run.src].sending[run.priority], number, run.source->wake_at());
   schedule_host(run.src);

@@ -53,6 +53,8 @@ double World::wire_rate(const FlowRun &run, uint64_t bytes, uint64_t ns) const {
 
 void World::begin_measure() {
   measured_at_ = now_;
+  if (fluid_)
+    count_fluid();
   for (FlowRun &run : flows_) {
     keep_counts(run);
     run.measured = run.counts;
@@ -72,6 +74,8 @@ void World::add(Kind kind, uint32_t row, const char *column, double value) {
 }
 
 void World::sample() {
+  if (fluid_)
+    count_fluid();
   std::vector<double> rates;
   for (uint32_t i = 0; i < flows_.size(); i++) {
     const uint64_t before = flows_[i].sampled_bytes;
@@ -140,6 +144,14 @@ void World::sample_queue(uint32_t row) {
   add(Kind::Queue, row, "paused_ns", since(mark.paused_ns, before.paused_ns));
 }
 
+// What a fluid does not have was not measured.
+void World::measure_fluid(ExperimentMeasurement &measured) {
+  count_fluid();
+  measured.unmeasured = {"packets",      "marked",  "cnps",       "cuts", "retransmitted",
+                         "timeouts",     "drops",   "failed",     "naks", "acks",
+                         "kept_no_room", "arrived", "packet_hops"};
+}
+
 ExperimentFlow World::flow_row(FlowRun &run, uint32_t number) {
   keep_counts(run);
   ExperimentFlow row{run.counts.since(run.measured)};
@@ -204,6 +216,8 @@ std::vector<std::string> World::silent_flows() const {
 
 ExperimentMeasurement World::measure() {
   ExperimentMeasurement measured;
+  if (fluid_)
+    measure_fluid(measured);
   std::vector<double> rates;
   for (uint32_t i = 0; i < flows_.size(); i++) {
     measured.flows.push_back(flow_row(flows_[i], i));

@@ -140,6 +140,7 @@ struct FlowRun {
   std::vector<ExperimentFlow::Rtt> rtt = {}; // once it has ended
   uint64_t arrived_ns = 0;                   // the last of wire_bytes
   bool stopped = false;                      // by the schedule
+  bool flowing = false;                      // a fluid that has begun
   uint64_t start_ns = kNever, stop_ns = kNever;
   std::optional<uint64_t> end_ns;
   uint64_t ended_ns = kNever; // complete, failed or stopped

@@ -125,6 +125,8 @@ struct Scenario {
   // The run ends when all jobs and all flows that wait for others are done, at `duration_ns` at the
   // latest.
   bool until_done = false;
+  // Flows share links as a fluid, max-min fair, without packets, queues and congestion control.
+  bool fluid = false;
   congestion::CnpPacing cnp; // of all receivers
   // Of reliable flows. iCRCs are not checked. A flow without ack-every asks for an ACK four times
   // in each window, so that it does not stop at the end of one.

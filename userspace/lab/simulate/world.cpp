@@ -23,7 +23,8 @@ const FrameTotals &World::totals() {
 void World::run_until(uint64_t ns) {
   for (;;) {
     ns = std::min(ns, scenario_.duration_ns); // which a job may end
-    const uint64_t event = queue_.time(), action = actions_.empty() ? kNever : actions_.top().at;
+    const uint64_t event = fluid_ ? fluid_->next() : queue_.time(),
+                   action = actions_.empty() ? kNever : actions_.top().at;
     const uint64_t at = std::min(event, action);
     if (at > ns)
       break;
@@ -35,6 +36,11 @@ void World::run_until(uint64_t ns) {
       continue;
     }
     totals_.events++;
+    if (fluid_) {
+      for (uint32_t flow; fluid_->take(now_, flow);)
+        fluid_arrived(flow);
+      continue;
+    }
     const uint32_t entity = queue_.entity();
     const auto wires = static_cast<uint32_t>(ports_.size());
     if (entity < wires)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The running simulation. world.cpp: the loop and the way of frames; host.cpp: what hosts send and
 // receive; passing.cpp: rules and captures; routing.cpp: paths and failures; jobs.cpp: what waits
-// for what; build.cpp: makes it from a scenario; flows.cpp: begin and end of flows; measure.cpp:
-// what is reported.
+// for what; flowing.cpp: without packets; build.cpp: makes it from a scenario; flows.cpp: begin and
+// end of flows; measure.cpp: what is reported.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@
 #include "roce/parse.h"
 #include "simulate/capture_file.h"
 #include "simulate/event_queue.h"
+#include "simulate/fluid.h"
 #include "simulate/frames.h"
 #include "simulate/nodes.h"
 #include "simulate/rule_point.h"
@@ -206,6 +207,16 @@ private:
   void measure_jobs(std::vector<ExperimentJob> &rows) const;
   std::string longest_queue(uint32_t flow) const;
 
+  // flowing.cpp
+  Status check_fluid() const;
+  Status build_fluid();
+  uint64_t wire_bytes_of(const flow::Flow &flow, uint64_t message, uint32_t extra) const;
+  void begin_fluid(uint32_t number, std::optional<uint64_t> message);
+  void fluid_arrived(uint32_t number);
+  void end_fluid(FlowRun &run);
+  void count_fluid();
+  void measure_fluid(ExperimentMeasurement &measured);
+
   // measure.cpp
   void begin_measure();
   void sample();
@@ -242,6 +253,8 @@ private:
   std::vector<FlowRun> flows_;
   std::vector<uint32_t> flow_of_qp_; // from kFirstQp on
   std::vector<std::unique_ptr<JobRun>> jobs_;
+  std::unique_ptr<Fluid> fluid_;                   // nullptr: there are packets
+  std::vector<std::vector<uint32_t>> fluid_paths_; // by flow: wires, once it has begun
   std::vector<uint32_t> job_connections_; // by flow that a job has added, at the end: the job
   std::vector<uint32_t> flow_operations_; // by flow, of those that others wait for
   EventQueue queue_;

@@ -148,12 +148,25 @@ Section totals_text(const ExperimentResult &result) {
                  fmt::format("{} to {}", milliseconds(m.from_ns), milliseconds(m.duration_ns))},
                 {{"jain", "Jain's index", Format::Text, Hide::Zero},
                  m.unmeasured.contains("jain") ? "" : fmt::format("{:.4f}", m.jain)},
-                {{"packets", "packets", Format::Count}, m.packets},
+                {{"packets", "packets", Format::Count, Hide::Zero}, m.packets},
                 {{"duration", result.place == "virtual" ? "simulated" : "time"},
                  milliseconds(m.duration_ns)},
                 {{"wall_s", "real time"}, fmt::format("{:.2f} s", m.wall_s)},
-                {{"speed", "packet-hops/s", Format::Scaled}, speed}},
+                {{"speed", "packet-hops/s", Format::Scaled, Hide::Zero}, speed}},
           Where::Text};
+}
+
+Section fluid_json(const ExperimentFluid &fluid) {
+  const auto field = [](const char *key, Value value) {
+    return Field{{key, ""}, std::move(value)};
+  };
+  const bool known = fluid.compared;
+  return {"fluid", "",
+          Group{field("compared", fluid.compared),
+                field("median", known ? Value{fluid.median} : Value{}),
+                field("farthest", known ? Value{fluid.farthest} : Value{}),
+                field("packets", fluid.packets)},
+          Where::Json};
 }
 
 Section window_json(const ExperimentMeasurement &m) {
@@ -204,6 +217,9 @@ Document experiment_report(const ExperimentResult &result) {
   if (result.scale != 1)
     s.push_back(json("scale", result.scale));
   s.push_back(json("seed", result.seed));
+  s.push_back(json("fidelity", std::string(m.fluid ? "flow" : "packet")));
+  if (m.fluid)
+    s.push_back(fluid_json(*m.fluid));
   s.push_back(window_json(m));
   s.push_back(json("verdict", std::string(verdict_name(result.verdict))));
   s.push_back({"why_void", "void because", Value{StringList(m.why_void)}, Where::Both, Hide::Zero,

@@ -64,6 +64,15 @@ std::string measured_sentence(const ExperimentMeasurement &m, const ExperimentFl
   return parts.empty() ? "" : listed(parts) + ".";
 }
 
+std::string fluid_sentence(const ExperimentFluid &fluid) {
+  const std::string what = "Flows as a fluid, without packets, queues and losses";
+  if (!fluid.compared)
+    return fmt::format("{}; not compared with packets ({} of them).", what,
+                       number_words(fluid.packets));
+  return fmt::format("{}; with packets {} take {:+.2f} % in the median, {:+.2f} % at most.", what,
+                     counted(fluid.compared, "time"), fluid.median * 100, fluid.farthest * 100);
+}
+
 } // namespace
 
 Summary experiment_summary(const ExperimentResult &result) {
@@ -73,6 +82,8 @@ Summary experiment_summary(const ExperimentResult &result) {
   summary.sentences.push_back(verdict_sentence(result));
   if (const std::string text = measured_sentence(m, whole); !text.empty())
     summary.sentences.push_back(text);
+  if (m.fluid)
+    summary.sentences.push_back(fluid_sentence(*m.fluid));
   for (const ExperimentJob &job : m.jobs)
     summary.sentences.push_back(job_sentence(job));
   const auto fact = [&](const char *name, const char *column, uint64_t value) {
