@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "base/layer1.h"
 #include "simulate/world.h"
 
 namespace xr::simulate {
@@ -51,57 +50,60 @@ Status World::build_fluid() {
   for (const auto &port : ports_)
     rates.push_back(static_cast<double>(port->link.spec().rate));
   fluid_ = std::make_unique<Fluid>(std::move(rates));
-  fluid_paths_.resize(flows_.size());
+  fluid_ways_.resize(flows_.size());
   return {};
 }
 
-// Bytes of a message on the first link.
-uint64_t World::wire_bytes_of(const flow::Flow &flow, uint64_t message, uint32_t extra) const {
-  const uint32_t packets = flow.packets_of(message);
-  const auto bytes = [&](uint32_t index) {
-    const packet::Segment segment = flow.segment(message, index);
-    return uint64_t{packet::overhead(flow.path, segment.opcode)} + segment.payload +
-           flow.pad_of(segment.payload) + extra;
+World::FluidWay World::way_of(const FlowRun &run, const flow::Flow &flow) const {
+  FluidWay way;
+  way.path = path_of(run, flow);
+  way.pmtu = flow.pmtu;
+  way.extra = ports_[way.path.front()]->link.overhead();
+  const auto headers = [&](uint64_t size, uint32_t index) {
+    return packet::overhead(flow.path, flow.segment(size, index).opcode) + way.extra;
   };
-  uint64_t sum = bytes(0);
-  if (packets > 1)
-    sum += bytes(packets - 1);
-  if (packets > 2)
-    sum += uint64_t{packets - 2} * bytes(1);
-  return sum;
+  const uint64_t two = 2 * uint64_t{flow.pmtu}, three = 3 * uint64_t{flow.pmtu};
+  way.only = headers(flow.pmtu, 0);
+  way.ends = headers(two, 0) + headers(two, 1);
+  way.middle = headers(three, 1);
+  // Each further link sends the last packet once more.
+  for (size_t i = 0; i < way.path.size(); i++) {
+    const LinkSpec &spec = ports_[way.path[i]]->link.spec();
+    way.delay_ns += spec.delay;
+    way.again_ns += i ? 8e9 / static_cast<double>(spec.rate) : 0; // a byte
+  }
+  return way;
+}
+
+// Bytes of a message on the first link. Pads are left out.
+uint64_t World::FluidWay::wire_bytes(uint64_t message) const {
+  const uint64_t packets = std::max<uint64_t>(1, (message + pmtu - 1) / pmtu);
+  return message + (packets == 1 ? only : ends + (packets - 2) * middle);
 }
 
 // One transfer: a message of a job, or all messages of a flow.
 void World::begin_fluid(uint32_t number, std::optional<uint64_t> message) {
   FlowRun &run = flows_[number];
-  const flow::Flow flow = flow_for(number);
-  if (run.start_ns == kNever || !run.flowing) {
+  FluidWay &way = fluid_ways_[number];
+  if (!run.flowing) {
+    way = way_of(run, flow_for(number));
     run.start_ns = now_;
     run.flowing = true;
   }
-  std::vector<uint32_t> &path = fluid_paths_[number];
-  if (path.empty())
-    path = path_of(run, flow);
-  const uint32_t extra = ports_[path.front()]->link.overhead();
   double bytes = 0;
-  if (message)
-    bytes = static_cast<double>(wire_bytes_of(flow, *message, extra));
-  else if (!flow.messages)
+  if (message) {
+    bytes = static_cast<double>(way.wire_bytes(*message));
+  } else if (!run.setup->flow.messages) {
     bytes = std::numeric_limits<double>::infinity();
-  else
+  } else {
+    const flow::Flow flow = flow_for(number);
     for (uint32_t qp = 0; qp < flow.qps; qp++)
       for (uint64_t i = 0; i < flow.messages; i++)
-        bytes +=
-            static_cast<double>(wire_bytes_of(flow, flow.size.of(i, flow.size_seed(qp)), extra));
-  // Each further link sends the last packet once more.
-  const uint64_t last = std::min<uint64_t>(wire_bytes_of(flow, flow.pmtu, extra),
-                                           static_cast<uint64_t>(std::min(bytes, 1e9)));
-  uint64_t latency = 0;
-  for (size_t i = 0; i < path.size(); i++) {
-    const LinkSpec &spec = ports_[path[i]]->link.spec();
-    latency += spec.delay + (i ? last * 8'000'000'000 / spec.rate : 0);
+        bytes += static_cast<double>(way.wire_bytes(flow.size.of(i, flow.size_seed(qp))));
   }
-  fluid_->begin(now_, number, path, bytes * 8, latency);
+  const double last = std::min(static_cast<double>(way.wire_bytes(way.pmtu)), bytes);
+  fluid_->begin(now_, number, way.path, bytes * 8,
+                way.delay_ns + static_cast<uint64_t>(last * way.again_ns));
 }
 
 // The payload of a transfer that has arrived.
@@ -133,13 +135,11 @@ void World::count_fluid() {
     FlowRun &run = flows_[i];
     if (!run.flowing)
       continue;
-    const flow::Flow &flow = run.setup->flow;
-    const uint32_t extra = ports_[fluid_paths_[i].front()]->link.overhead();
     const double bytes = fluid_->sent_bits(now_, i) / 8;
     run.counts.wire_bytes = static_cast<uint64_t>(bytes);
-    const uint64_t size = flow.size.largest();
+    const uint64_t size = run.setup->flow.size.largest();
     const double full =
-        static_cast<double>(size) / static_cast<double>(wire_bytes_of(flow_for(i), size, extra));
+        static_cast<double>(size) / static_cast<double>(fluid_ways_[i].wire_bytes(size));
     run.counts.bytes = static_cast<uint64_t>(bytes * full);
     if (!run.end_ns)
       run.arrived_ns = now_;

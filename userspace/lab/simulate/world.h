@@ -61,6 +61,16 @@ private:
     CaptureFile *capture = nullptr;
   };
 
+  // Of a flow without packets: its wires, and the bytes of headers of a message of one packet, of
+  // its first and last packet, and of each other one.
+  struct FluidWay {
+    std::vector<uint32_t> path;
+    uint32_t pmtu = 1, extra = 0, only = 0, ends = 0, middle = 0;
+    uint64_t delay_ns = 0;
+    double again_ns = 0; // for each byte of the last packet
+    uint64_t wire_bytes(uint64_t message) const;
+  };
+
   // build.cpp
   Status build();
   Status check_specs() const;
@@ -210,7 +220,7 @@ private:
   // flowing.cpp
   Status check_fluid() const;
   Status build_fluid();
-  uint64_t wire_bytes_of(const flow::Flow &flow, uint64_t message, uint32_t extra) const;
+  FluidWay way_of(const FlowRun &run, const flow::Flow &flow) const;
   void begin_fluid(uint32_t number, std::optional<uint64_t> message);
   void fluid_arrived(uint32_t number);
   void end_fluid(FlowRun &run);
@@ -253,8 +263,8 @@ private:
   std::vector<FlowRun> flows_;
   std::vector<uint32_t> flow_of_qp_; // from kFirstQp on
   std::vector<std::unique_ptr<JobRun>> jobs_;
-  std::unique_ptr<Fluid> fluid_;                   // nullptr: there are packets
-  std::vector<std::vector<uint32_t>> fluid_paths_; // by flow: wires, once it has begun
+  std::unique_ptr<Fluid> fluid_;          // nullptr: there are packets
+  std::vector<FluidWay> fluid_ways_;      // by flow, once it has begun
   std::vector<uint32_t> job_connections_; // by flow that a job has added, at the end: the job
   std::vector<uint32_t> flow_operations_; // by flow, of those that others wait for
   EventQueue queue_;
