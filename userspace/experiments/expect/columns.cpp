@@ -105,9 +105,32 @@ constexpr ColumnRow kRules[] = {
     rule_row("not_held", Plain, [](const ExperimentRule &r) { return cell(r.not_held); }),
 };
 
+constexpr ColumnRow job_row(const char *name, Dimension dimension,
+                            Cell (*get)(const ExperimentJob &)) {
+  return {.name = name, .dimension = dimension, .kind = Value, .whole_run = true, .job = get};
+}
+
+constexpr ColumnRow kJobs[] = {
+    {.name = "step_ns",
+     .dimension = Time,
+     .kind = Value,
+     .whole_run = true,
+     .job = [](const ExperimentJob &j) { return Cell{.distribution = &j.step_ns}; },
+     .distribution = true},
+    job_row("steps", Plain, [](const ExperimentJob &j) { return cell(j.step_ns.count()); }),
+    job_row("algbw_bps", Rate, [](const ExperimentJob &j) { return cell(j.algbw_bps); }),
+    job_row("busbw_bps", Rate, [](const ExperimentJob &j) { return cell(j.busbw_bps); }),
+    job_row("overlap", Plain, [](const ExperimentJob &j) { return cell(j.overlap); }),
+    job_row("messages", Plain, [](const ExperimentJob &j) { return cell(j.messages); }),
+    job_row("bytes", Bytes, [](const ExperimentJob &j) { return cell(j.bytes); }),
+    job_row("left", Plain, [](const ExperimentJob &j) { return cell(j.left); }),
+    job_row("incast", Plain, [](const ExperimentJob &j) { return cell(j.incast); }),
+};
+
 constexpr RowWords kRowWords[] = {{"flow", "flows", RowKind::Flow},
                                   {"queue", "queues", RowKind::Queue},
                                   {"rule", "rules", RowKind::Rule},
+                                  {"job", "jobs", RowKind::Job},
                                   {"episode", "episodes", RowKind::Episode},
                                   {"retransmission", "retransmissions", RowKind::Episode},
                                   {"finding", "findings", RowKind::Finding},
@@ -249,6 +272,8 @@ std::span<const ColumnRow> columns_of(RowKind kind) {
     return kQueues;
   case RowKind::Rule:
     return kRules;
+  case RowKind::Job:
+    return kJobs;
   case RowKind::Total:
     return kTotals;
   case RowKind::Whole:

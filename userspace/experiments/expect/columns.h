@@ -25,6 +25,7 @@ enum class RowKind : uint8_t {
   Flow,
   Queue,
   Rule,
+  Job,
   Total,
   Whole,
   Prediction,
@@ -70,6 +71,7 @@ struct ColumnRow {
   Cell (*flow)(const ExperimentFlow &) = nullptr;
   Cell (*queue)(const ExperimentQueue &) = nullptr;
   Cell (*rule)(const ExperimentRule &) = nullptr;
+  Cell (*job)(const ExperimentJob &) = nullptr;
   Cell (*total)(const ExperimentMeasurement &) = nullptr;
   Cell (*prediction)(const ExperimentPrediction &) = nullptr;
   bool distribution = false;

@@ -23,9 +23,18 @@ struct Node;
 
 // What an experiment will have, known before it runs.
 struct Subject {
-  std::vector<std::string> flows, queues, rules;
+  std::vector<std::string> flows, queues, rules, jobs;
   const std::vector<std::string> &names(RowKind kind) const {
-    return kind == RowKind::Flow ? flows : kind == RowKind::Queue ? queues : rules;
+    switch (kind) {
+    case RowKind::Flow:
+      return flows;
+    case RowKind::Queue:
+      return queues;
+    case RowKind::Job:
+      return jobs;
+    default:
+      return rules;
+    }
   }
   std::map<std::string, std::string> aliases;             // of queues: bottleneck
   std::set<std::pair<RowKind, std::string_view>> sampled; // columns in series.csv

@@ -70,9 +70,10 @@ Status timed(const Node &node, const Subject &subject) {
 Status sampled(const Node &node, const ColumnRow &column, const Subject &subject) {
   if (!subject.samples)
     return Error{fmt::format("{}: there are no samples", node.text), "sample: 100us"};
-  if (node.row_kind == RowKind::Rule)
-    return Error{fmt::format("{}: rules are not sampled over time", node.text),
-                 "the column of the whole run"};
+  if (node.row_kind == RowKind::Rule || node.row_kind == RowKind::Job)
+    return Error{
+        fmt::format("{}: {} are not sampled over time", node.text, rows_name(node.row_kind)),
+        "the column of the whole run"};
   if (!subject.sampled.count({node.row_kind, column.name})) {
     std::vector<std::string_view> names;
     for (const auto &[kind, name] : subject.sampled)

@@ -213,6 +213,8 @@ Cell ExpressionValues::cell_of(const ColumnRow &column, RowKind kind, uint32_t r
   case RowKind::Rule:
     return row < evidence_.measured.rules.size() ? column.rule(evidence_.measured.rules[row])
                                                  : Cell{};
+  case RowKind::Job:
+    return row < evidence_.measured.jobs.size() ? column.job(evidence_.measured.jobs[row]) : Cell{};
   case RowKind::Total:
   case RowKind::Whole:
     return column.total(evidence_.measured);

@@ -14,6 +14,7 @@
 #include "experiment/sweep.h"
 #include "parse/value.h"
 #include "parse/words.h"
+#include "simulate/job_connections.h"
 #include "simulate/topology.h"
 
 namespace xr::experiment {
@@ -216,7 +217,7 @@ private:
     experiment_.prediction = experiment_.rules.all.empty()
                                  ? predict(scenario(), fluid_)
                                  : ExperimentPrediction{.why = "rules change the traffic"};
-    describe();
+    XR_TRY(describe());
     for (const auto &pair : root)
       if (parse::scalar(pair.first) == "expect")
         XR_TRY(expectations(pair.second));
@@ -246,12 +247,18 @@ private:
     add_captures(experiment_.captures);
   }
 
-  void describe() {
+  Status describe() {
     Subject &subject = experiment_.subject;
     for (const simulate::FlowSetup &flow : scenario().flows)
       subject.flows.push_back(flow.name);
     for (const RuleSetup &rule : experiment_.rules.all)
       subject.rules.push_back(rule.name);
+    for (const simulate::JobSetup &setup : scenario().jobs)
+      subject.jobs.push_back(setup.job.name);
+    for (const simulate::JobSetup &setup : scenario().jobs)
+      for (const simulate::JobConnection &connection :
+           XR_TRY(simulate::connections_of(setup.job)).all)
+        subject.flows.push_back(connection.name);
     subject.queues = simulate::queue_names(scenario().topology);
     const simulate::Network network = simulate::build_network(scenario().topology);
     for (uint32_t wire = 0; wire < network.wires.size(); wire++)
@@ -274,6 +281,7 @@ private:
     subject.duration_ns = scenario().duration_ns;
     subject.measure_from_ns = scenario().measure_from_ns;
     subject.samples = scenario().sample_ns != 0;
+    return {};
   }
 
   // Text: a condition. {fail: TEXT}: a condition that no flow may meet.

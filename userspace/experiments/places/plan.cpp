@@ -51,6 +51,17 @@ Status check_topology(const Scenario &scenario) {
   if (topology.kind != Kind::Star && topology.kind != Kind::Dumbbell)
     return not_here(fmt::format("a {} is not possible", simulate::kind_name(topology.kind)),
                     "star or dumbbell, or --on virtual");
+  if (!scenario.jobs.empty())
+    return not_here("a collective is not possible", "--on virtual");
+  if (scenario.fluid || scenario.until_done)
+    return not_here(
+        fmt::format("{} is not possible", scenario.fluid ? "fidelity: flow" : "until: done"),
+        "leave it out, or use --on virtual");
+  for (const simulate::FlowSetup &setup : scenario.flows)
+    if (!setup.after.empty())
+      return not_here(
+          fmt::format("{}: a flow that starts after others is not possible", setup.name),
+          "start: 10ms, or --on virtual");
   if (scenario.reorder)
     return not_here("reorder: accept is not possible", "leave it out, or use --on virtual");
   if (topology.senders > kMostHosts)

@@ -122,6 +122,9 @@ struct ExperimentJob {
   };
 
   std::string name, kind;
+  // Of the steps that are complete: their times, and means over them.
+  Histogram step_ns;
+  double algbw_bps = 0, busbw_bps = 0, overlap = 0;
   std::vector<Step> steps;
   std::vector<Rank> ranks;
   std::vector<Span> spans;           // of the first steps, by rank and time

@@ -18,7 +18,7 @@ namespace xr::progress {
 class JobProgress {
 public:
   static constexpr uint64_t kNever = UINT64_MAX;
-  // Of an operation, ns; kNever: not yet.
+  // When an operation began and ended, ns; kNever: not yet.
   struct Times {
     uint64_t begun = kNever, sent = kNever, complete = kNever;
   };
@@ -30,7 +30,8 @@ public:
   // The next message or flow to begin, in the order in which they became ready; job::kNone: none
   // now.
   uint32_t take();
-  // Of a message or flow that take() returned. Completion may come before or after sent().
+  // What became of a message or flow that take() returned. Completion may come before or after
+  // sent().
   void sent(uint64_t now, uint32_t operation);
   void complete(uint64_t now, uint32_t operation);
   // Compute that ends at or before `now`.

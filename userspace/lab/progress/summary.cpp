@@ -41,7 +41,7 @@ uint64_t length(const std::vector<Interval> &all) {
   return sum;
 }
 
-// Of two united lists.
+// What two united lists have in common.
 uint64_t common(const std::vector<Interval> &a, const std::vector<Interval> &b) {
   uint64_t sum = 0;
   for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
@@ -75,6 +75,7 @@ public:
     by_step();
     for (uint32_t step = 0; step < job_.steps.size(); step++)
       add_step(step);
+    means();
     for (uint32_t i = 0; i < job_.operations.size(); i++)
       count(i);
     incast();
@@ -118,6 +119,19 @@ private:
       explain(number, last, step);
     }
     out_.steps.push_back(std::move(step));
+  }
+
+  void means() {
+    double count = 0;
+    for (const ExperimentJob::Step &step : out_.steps) {
+      if (!step.end_ns)
+        continue;
+      count++;
+      out_.step_ns.add(*step.end_ns - step.start_ns);
+      out_.algbw_bps += (step.algbw_bps - out_.algbw_bps) / count;
+      out_.busbw_bps += (step.busbw_bps - out_.busbw_bps) / count;
+      out_.overlap += (step.overlap - out_.overlap) / count;
+    }
   }
 
   // Compute and exchange of each rank.

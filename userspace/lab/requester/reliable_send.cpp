@@ -48,7 +48,7 @@ size_t ReliableSource::State::next(uint64_t now, std::span<packet::Outgoing> out
   return count;
 }
 
-// Of the flow and QP whose turn it is: the first ones, as who has many flows has a source each.
+// What the first flow and its first QP need: who has many flows has a source for each.
 void ReliableSource::State::prefetch(unsigned step) const {
   const ReliableFlow &state = states_.front();
   const ReliableQp &qp = qps_.front();

@@ -194,7 +194,7 @@ std::optional<uint64_t> World::ideal_ns(uint32_t number) const {
   return ideal_ns(run, flow_for(number), run.setup->reliable);
 }
 
-// Of one message of a job's connection: until the receiver has it.
+// What one message of a job's connection takes until the receiver has it.
 std::optional<uint64_t> World::message_ns(uint32_t number, uint64_t bytes) const {
   flow::Flow flow = flow_for(number);
   flow.size.parts = {{.bytes = bytes, .weight = 1}};

@@ -8,43 +8,14 @@
 
 #include "progress/summary.h"
 #include "requester/reliable.h"
+#include "simulate/job_connections.h"
 #include "simulate/world.h"
 
 namespace xr::simulate {
 
-namespace {
-
 using job::Job;
 using job::Need;
 using job::Operation;
-
-constexpr uint32_t kMostRanks = 1U << 24, kMostChannels = 1U << 15;
-
-uint64_t connection_key(const Operation &operation) {
-  return uint64_t{operation.rank} << 40 | uint64_t{operation.peer} << 16 |
-         uint64_t{operation.channel} << 1 | uint64_t{operation.control};
-}
-
-std::string connection_name(const Job &job, const Operation &operation) {
-  std::string name = fmt::format("{}:{}-{}", job.name, operation.rank, operation.peer);
-  if (operation.channel)
-    name += fmt::format(".{}", operation.channel);
-  return operation.control ? name + ".cts" : name;
-}
-
-Status check_job(const Job &job) {
-  if (job.hosts.size() > kMostRanks)
-    return Error{fmt::format("{}: {} ranks are too many", job.name, job.hosts.size()),
-                 "at most 16 million"};
-  for (const Operation &operation : job.operations)
-    if (operation.kind == Operation::Kind::Message && operation.channel >= kMostChannels)
-      return Error{
-          fmt::format("{}: two ranks have more than {} connections", job.name, kMostChannels),
-          "fewer channels or QPs"};
-  return {};
-}
-
-} // namespace
 
 // Flows that start after others are a job too: its operations are flows.
 Status World::build_after() {
@@ -90,40 +61,29 @@ Status World::build_after() {
 // Before the flows are built: a connection is a flow, whose messages are posted.
 Status World::build_jobs() {
   XR_TRY(build_after());
-  for (const JobSetup &setup : scenario_.jobs)
-    XR_TRY(check_job(setup.job));
-  for (const auto &[job, like] : scenario_.jobs) {
-    JobRun &run = *jobs_.emplace_back(std::make_unique<JobRun>(job));
-    std::unordered_map<uint64_t, uint32_t> connections;
-    run.flows.assign(job.operations.size(), kNone);
-    for (size_t i = 0; i < job.operations.size(); i++) {
-      const Operation &operation = job.operations[i];
-      if (operation.kind == Operation::Kind::Flow)
-        run.flows[i] = static_cast<uint32_t>(operation.amount);
-      if (operation.kind != Operation::Kind::Message ||
-          job.hosts[operation.rank] == job.hosts[operation.peer])
-        continue;
-      const auto [entry, added] =
-          connections.try_emplace(connection_key(operation), scenario_.flows.size());
-      run.flows[i] = entry->second;
-      if (added) {
-        FlowSetup setup = like;
-        setup.name = connection_name(job, operation);
-        setup.src = job.hosts[operation.rank];
-        setup.dst = job.hosts[operation.peer];
-        setup.of_job = true;
-        setup.started = false;
-        setup.flow.posted = true;
-        setup.flow.messages = 0;
-        setup.flow.qps = 1;
-        setup.flow.size.parts = {{.bytes = 1, .weight = 1}}; // the largest, for checks
-        scenario_.flows.push_back(std::move(setup));
-        job_connections_.push_back(static_cast<uint32_t>(jobs_.size() - 1));
-      }
-      FlowSetup &setup = scenario_.flows[entry->second];
-      setup.flow.size.parts.front().bytes =
-          std::max(setup.flow.size.parts.front().bytes, operation.amount);
+  for (const JobSetup &given : scenario_.jobs) {
+    const JobConnections connections = XR_TRY(connections_of(given.job));
+    const auto first = static_cast<uint32_t>(scenario_.flows.size());
+    for (const JobConnection &connection : connections.all) {
+      FlowSetup &setup = scenario_.flows.emplace_back(given.like);
+      setup.name = connection.name;
+      setup.src = given.job.hosts[connection.rank];
+      setup.dst = given.job.hosts[connection.peer];
+      setup.of_job = true;
+      setup.started = false;
+      setup.flow.posted = true;
+      setup.flow.messages = 0;
+      setup.flow.qps = 1;
+      setup.flow.size.parts = {{.bytes = connection.largest, .weight = 1}};
+      job_connections_.push_back(static_cast<uint32_t>(jobs_.size()));
     }
+    JobRun &run = *jobs_.emplace_back(std::make_unique<JobRun>(given.job));
+    run.flows = connections.of_operation;
+    for (size_t i = 0; i < run.flows.size(); i++)
+      if (given.job.operations[i].kind == Operation::Kind::Flow)
+        run.flows[i] = static_cast<uint32_t>(given.job.operations[i].amount);
+      else if (run.flows[i] != kNone)
+        run.flows[i] += first;
   }
   return {};
 }
@@ -250,7 +210,7 @@ void World::flow_ended(const FlowRun &run) {
   go_on_with(run.job);
 }
 
-// Of those that the flow's frames pass, the one that was longest.
+// The one that was longest of those that the flow's frames pass.
 std::string World::longest_queue(uint32_t flow) const {
   uint64_t most = 0;
   std::string name;

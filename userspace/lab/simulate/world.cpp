@@ -153,8 +153,8 @@ void World::run_wire(uint32_t wire) {
     schedule_host(port.from);
 }
 
-// Of the frames that come next from the port: where they are held, and of the first what its
-// receiver reads.
+// Asks for the memory of the frames that come next from the port, and for what the receiver of the
+// first reads.
 void World::prefetch_coming(const Port &port) const {
   unsigned number = 0;
   port.link.each_coming(2, [&](uint32_t handle) {

@@ -61,7 +61,7 @@ private:
     CaptureFile *capture = nullptr;
   };
 
-  // Of a flow without packets: its wires, and the bytes of headers of a message of one packet, of
+  // A flow without packets: its wires, and the bytes of headers of a message of one packet, of
   // its first and last packet, and of each other one.
   struct FluidWay {
     std::vector<uint32_t> path;

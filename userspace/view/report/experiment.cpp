@@ -217,9 +217,10 @@ Document experiment_report(const ExperimentResult &result) {
   if (result.scale != 1)
     s.push_back(json("scale", result.scale));
   s.push_back(json("seed", result.seed));
-  s.push_back(json("fidelity", std::string(m.fluid ? "flow" : "packet")));
-  if (m.fluid)
+  if (m.fluid) {
+    s.push_back(json("fidelity", std::string("flow")));
     s.push_back(fluid_json(*m.fluid));
+  }
   s.push_back(window_json(m));
   s.push_back(json("verdict", std::string(verdict_name(result.verdict))));
   s.push_back({"why_void", "void because", Value{StringList(m.why_void)}, Where::Both, Hide::Zero,

@@ -71,17 +71,6 @@ std::string reason_words(const Reason &reason) {
                               : fmt::format("{} ({})", reason.where, name);
 }
 
-double mean(const ExperimentJob &job, double Step::*value) {
-  double sum = 0;
-  size_t count = 0;
-  for (const Step &step : job.steps)
-    if (step.end_ns) {
-      sum += step.*value;
-      count++;
-    }
-  return count ? sum / static_cast<double>(count) : 0;
-}
-
 Section jobs_section(const std::vector<ExperimentJob> &jobs) {
   using enum Format;
   Rows rows;
@@ -100,9 +89,9 @@ Section jobs_section(const std::vector<ExperimentJob> &jobs) {
                     time(0.5),
                     time(0.99),
                     time(1),
-                    mean(job, &Step::algbw_bps),
-                    mean(job, &Step::busbw_bps),
-                    mean(job, &Step::overlap),
+                    job.algbw_bps,
+                    job.busbw_bps,
+                    job.overlap,
                     job.messages,
                     job.bytes,
                     job.operations,
@@ -134,8 +123,7 @@ Section jobs_section(const std::vector<ExperimentJob> &jobs) {
                       json_only("slowest"),
                       json_only("why"),
                       {"reason", "WAITED FOR", Text, Hide::Zero}},
-                     std::move(rows)),
-          jobs.empty() ? Where::Json : Where::Both};
+                     std::move(rows))};
 }
 
 Section steps_section(const std::vector<ExperimentJob> &jobs, Where where, size_t most) {
@@ -196,13 +184,11 @@ Section ranks_section(const std::vector<ExperimentJob> &jobs, Where where, size_
 } // namespace
 
 std::vector<Section> job_sections(const std::vector<ExperimentJob> &jobs, size_t most) {
-  std::vector<Section> sections{jobs_section(jobs), steps_section(jobs, Where::Json, SIZE_MAX),
-                                ranks_section(jobs, Where::Json, SIZE_MAX)};
-  if (!jobs.empty()) {
-    sections.push_back(steps_section(jobs, Where::Text, most));
-    sections.push_back(ranks_section(jobs, Where::Text, most));
-  }
-  return sections;
+  if (jobs.empty())
+    return {};
+  return {jobs_section(jobs), steps_section(jobs, Where::Json, SIZE_MAX),
+          ranks_section(jobs, Where::Json, SIZE_MAX), steps_section(jobs, Where::Text, most),
+          ranks_section(jobs, Where::Text, most)};
 }
 
 std::string job_sentence(const ExperimentJob &job) {
@@ -216,8 +202,8 @@ std::string job_sentence(const ExperimentJob &job) {
   text += fmt::format(", {} in the median", time_words(at_share(times, 0.5)));
   if (times.back() != times.front())
     text += fmt::format(" ({} to {})", time_words(times.front()), time_words(times.back()));
-  if (const double busbw = mean(job, &Step::busbw_bps); busbw > 0)
-    text += fmt::format(", bus bandwidth {}", rate_words(busbw));
+  if (job.busbw_bps > 0)
+    text += fmt::format(", bus bandwidth {}", rate_words(job.busbw_bps));
   const Reason reason = reason_of(job);
   if (reason.why != Why::Nothing)
     text += fmt::format("; {} of them waited for {}, up to {}", reason.steps, reason_words(reason),

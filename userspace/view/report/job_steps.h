@@ -10,7 +10,7 @@
 
 namespace xr::report {
 
-// jobs, steps, ranks; without jobs only in JSON.
+// jobs, steps, ranks; none without jobs. `most`: rows in text.
 std::vector<Section> job_sections(const std::vector<ExperimentJob> &jobs, size_t most);
 // "train: 10 of 10 steps, 128 us each, ...; 3 of them waited for rank 3 (late sender)."
 std::string job_sentence(const ExperimentJob &job);
