@@ -88,7 +88,8 @@ public:
   FrameTimes frame_times() const { return stamp_clock_.result(); }
   CaptureSeries series() { return series_.result(accountant_, last_ns_); } // once, at the end
   JobTraffic job() const { return job_.result(); }
-  uint64_t windows() const { return windows_; } // places where the capture left frames out
+  uint64_t first_ns() const { return first_ns_; } // of the first frame
+  uint64_t windows() const { return windows_; }   // places where the capture left frames out
   uint64_t copies() const { return copies_ ? copies_->copies() : 0; } // left out
   const Connections &connections() const { return connections_.result(); }
 
@@ -141,8 +142,9 @@ struct Analysis {
   Microbursts microbursts;
   FrameTimes frame_times;
   Connections connections;
-  CaptureSeries series; // with `series`
-  JobTraffic job;       // with `job`
+  CaptureSeries series;  // with `series`
+  JobTraffic job;        // with `job`
+  uint64_t first_ns = 0; // time of the first frame
   bool stopped = false;
   std::vector<uint64_t> processor_ns; // of each thread
   // Captures that are truncated or damaged: `snapshot` covers the part before that.
