@@ -16,9 +16,9 @@ constexpr uint64_t kSampleNs = 1000; // less is not late
 
 int32_t psn_diff(uint32_t a, uint32_t b) { return static_cast<int32_t>((a - b) << 8) >> 8; }
 
-bool is_cts(const roce_packet &packet, uint64_t properties) {
+bool is_small_write(const roce_packet &packet, uint64_t properties) {
   return properties & ROCE_OP_WRITE && packet.info & ROCE_OP_ONLY &&
-         !(packet.info & ROCE_HAS_IMMDT) && packet.payload <= JobCollector::kCtsBytes;
+         packet.payload <= JobCollector::kCtsBytes;
 }
 
 } // namespace
@@ -201,7 +201,9 @@ void JobCollector::add(const NativeDatapath &datapath, const NativeDatapath::Fra
     return;
   }
   Edge &edge = edges_[place.edge];
-  if (is_cts(packet, properties)) {
+  const bool small = is_small_write(packet, properties);
+  place.large |= !small;
+  if (small && !(place.large && packet.info & ROCE_HAS_IMMDT)) {
     clear_to_send(edge.reverse < edges_.size() ? edge.reverse : edge_of(edge.to, edge.from), now_);
     return;
   }

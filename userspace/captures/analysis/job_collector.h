@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the training job in captured traffic, in one pass and bounded memory. How:
 // - Data are packets with payload of WRITEs and SENDs. A clear-to-send (CTS) is an RDMA WRITE ONLY
-//   without immediate of at most kCtsBytes: the receiver writes it into the sender's FIFO, as NCCL
-//   does. A CTS is of the pair of hosts; the oldest is taken by the next message.
+// of
+//   at most kCtsBytes: the receiver writes it into the sender's FIFO, as NCCL does. With immediate,
+//   as NCCL's data have, only in a stream that has sent nothing larger; so a job of such small
+//   messages only is not found. A CTS is of the pair of hosts; the next message takes the oldest.
 // - A rank is late by the time from when it could go on until it did, and not before its step
 //   began. A sender could go on when it had the CTS, its message before had left and the last
 //   message to it had come: so what waits for a late rank is not late itself. A receiver, whose
@@ -54,6 +56,7 @@ private:
     uint64_t packets = 0;
     uint64_t reordered = 0, rewinds = 0; // the datapath's, after the packet before
     uint32_t gaps = kUnset;
+    bool large = false; // it has sent messages larger than a CTS
   };
   struct Edge {
     uint32_t from = 0, to = 0, reverse = kUnset;
