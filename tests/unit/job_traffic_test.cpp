@@ -116,6 +116,15 @@ Late late_from(int step, uint8_t rank, uint64_t ns) {
   return [=](int at, uint8_t of) { return at >= step && of == rank ? ns : 0; };
 }
 
+// Each step all `edges` at once.
+JobTraffic exchange(const std::vector<std::pair<uint8_t, uint8_t>> &edges) {
+  Traffic traffic;
+  for (uint64_t step = 0; step < 4; step++)
+    for (const auto &edge : edges)
+      traffic.message(kStart + step * kComputeNs, edge.first, edge.second);
+  return traffic.found();
+}
+
 TEST(JobTraffic, ARingWithClearToSend) {
   const JobTraffic job = ring({}, 10);
   EXPECT_TRUE(job.is_job());
@@ -141,6 +150,29 @@ TEST(JobTraffic, TwoStepsAreNoPeriod) {
 }
 
 // Less and more than an exchange takes, and more than the compute.
+TEST(JobTraffic, AClientAndItsServerAreNoJob) {
+  EXPECT_FALSE(exchange({{1, 2}, {2, 1}}).is_job());
+  EXPECT_FALSE(exchange({{1, 2}, {3, 2}}).is_job());
+  EXPECT_TRUE(exchange({{1, 2}, {2, 3}, {3, 1}}).is_job());
+  EXPECT_TRUE(exchange({{1, 4}, {2, 4}, {3, 4}}).is_job());
+}
+
+TEST(JobTraffic, StepsOfAnyBytesOrTimesAreNoJob) {
+  Traffic bytes, times;
+  uint64_t at = kStart;
+  for (unsigned step = 1; step < 12; step++) {
+    at += kComputeNs * step * step;
+    for (uint8_t from = 1; from <= 3; from++) {
+      const uint8_t to = from % 3 + 1;
+      times.message(at, from, to);
+      for (unsigned i = 0; i < step * step; i++)
+        bytes.message(kStart + step * kComputeNs + i, from, to);
+    }
+  }
+  EXPECT_FALSE(bytes.found().is_job());
+  EXPECT_FALSE(times.found().is_job());
+}
+
 TEST(JobTraffic, ALateSenderIsNamed) {
   for (const uint64_t late : {40'000u, 2'000'000u, 300'000'000u}) {
     const JobTraffic job = ring({.sender = late_from(5, 3, late)}, 12);
@@ -199,15 +231,6 @@ TEST(JobTraffic, NoAlarmInAnHourOfJitter) {
     EXPECT_EQ(job.stragglers.size(), 0u);
     EXPECT_EQ(job.samples_full, 0u);
   }
-}
-
-// Each step all `edges` at once.
-JobTraffic exchange(const std::vector<std::pair<uint8_t, uint8_t>> &edges) {
-  Traffic traffic;
-  for (uint64_t step = 0; step < 4; step++)
-    for (const auto &edge : edges)
-      traffic.message(kStart + step * kComputeNs, edge.first, edge.second);
-  return traffic.found();
 }
 
 JobPattern pattern(unsigned ranks, const std::function<bool(unsigned, unsigned)> &sends) {

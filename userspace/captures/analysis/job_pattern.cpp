@@ -107,6 +107,8 @@ void find_pattern(JobTraffic &job) {
     to[edge.from].insert(edge.to);
     from[edge.to].insert(edge.from);
   }
+  for (const auto &of : to)
+    job.exchanging += from.contains(of.first);
   if (!to.empty())
     job.pattern = pattern_of(to, from, to == from);
 }

@@ -8,7 +8,7 @@
 
 namespace xr {
 
-// Sets `bulk` of the edges, and `pattern`. Other where no rule holds.
+// Sets `bulk` of the edges, `exchanging` and `pattern`. Other where no rule holds.
 void find_pattern(JobTraffic &job);
 
 } // namespace xr

@@ -18,6 +18,15 @@ template <class T> T middle(std::vector<T> values) {
   return *at;
 }
 
+// Whether half of the values are within a `part`th of the median.
+bool near_the_median(const std::vector<uint64_t> &values, uint64_t part) {
+  const uint64_t median = middle(values);
+  const auto near = std::ranges::count_if(values, [median, part](uint64_t value) {
+    return std::max(value, median) - std::min(value, median) <= median / part;
+  });
+  return 2 * static_cast<size_t>(near) >= values.size();
+}
+
 void join(JobPhases::Phase &to, const JobPhases::Phase &next) {
   to.step.last_ns = next.step.last_ns;
   to.step.bytes += next.step.bytes;
@@ -108,11 +117,11 @@ Latest latest_of(const uint64_t *late, size_t ranks) {
   for (uint32_t rank = 0; rank < ranks; rank++)
     if (rank != latest.rank)
       latest.second_ns = std::max(latest.second_ns, all[rank]);
-  const uint64_t median = ranks > 2 ? middle(all) : std::min(all[0], all[1]);
+  const uint64_t median = middle(all);
   for (uint64_t &ns : all)
     ns = std::max(ns, median) - std::min(ns, median);
   latest.above_ns = latest.late_ns - median;
-  const double spread = ranks > 2 ? 1.4826 * static_cast<double>(middle(all)) : 0;
+  const double spread = 1.4826 * static_cast<double>(middle(all));
   latest.stands_out =
       latest.above_ns >= kFloorNs && static_cast<double>(latest.above_ns) > 6 * spread;
   return latest;
@@ -168,11 +177,15 @@ void JobPhases::steps(JobTraffic &into) const {
                      static_cast<double>(periods.back()));
   }
   into.period_ns = middle(periods);
+  std::vector<uint64_t> bytes;
+  for (const JobStep &step : into.steps)
+    bytes.push_back(step.bytes);
+  into.repeats = near_the_median(bytes, 10) && near_the_median(periods, 4);
   into.duty = middle(duties);
 }
 
 void find_stragglers(const std::vector<JobSample> &samples, JobTraffic &into) {
-  if (into.steps.size() < 3 || into.ranks.size() < 2)
+  if (!into.is_job() || into.ranks.size() < 3)
     return;
   std::array<std::vector<Latest>, kCauses> by_cause;
   for (size_t cause = 0; cause < kCauses; cause++)

@@ -4,11 +4,13 @@
 //   silence that separates steps is above the largest jump (ratio) of the sorted silences, of those
 //   jumps above which are at least two silences, and half of all silent time. Then a part in which
 //   not all senders sent is one step with what follows: the others wait for the late one. Where
-//   that leaves fewer than three steps, the parts are the steps.
+//   that leaves fewer than three steps, the parts are the steps. They repeat when half of them are
+//   within a tenth of the median in bytes and half of the periods within a quarter of it.
 // - In a step, a rank is as late as its longest sample, 0 without one. It stands out when it is
 //   above the median of all ranks by 10 us and by six times their spread (1.48 x median absolute
 //   deviation), and above eight times the 99th percentile, over all steps, of the second latest:
-//   what the job's jitter alone can do. A straggler stands out in two steps running.
+//   what the job's jitter alone can do. A straggler stands out in two steps running, of at least
+//   three ranks.
 #pragma once
 
 #include <array>
@@ -46,7 +48,7 @@ public:
     phase.step.bytes += bytes;
     phase.senders[from / 64] |= uint64_t{1} << (from % 64);
   }
-  // Fills steps, silence_ns, period_ns and duty.
+  // Fills steps, silence_ns, period_ns, duty and repeats.
   void steps(JobTraffic &into) const;
 
 private:

@@ -63,7 +63,9 @@ struct JobTraffic {
   std::vector<Address> ranks; // that sent or received data
   std::vector<JobEdge> edges; // most bytes first
   JobPattern pattern = JobPattern::Other;
+  uint32_t exchanging = 0; // ranks that both send and receive on edges of the bulk
   std::vector<JobStep> steps;
+  bool repeats = false;    // half of the steps are near the median in bytes and in period
   uint64_t silence_ns = 0; // steps are apart by at least this; 0: no steps
   uint64_t period_ns = 0;  // median, start to start; 0: fewer than three steps
   double duty = 0;         // median exchange / period
@@ -81,7 +83,12 @@ struct JobTraffic {
   uint64_t extents_unknown = 0; // packets that came late after more gaps than are remembered
   uint64_t untimed = 0;         // packets without a time
 
-  bool is_job() const { return ranks.size() >= 2 && steps.size() >= 3; }
+  // Steps that repeat, of ranks that exchange data. Two of them are any client and server, unless
+  // there are CTS; of an incast at least three senders.
+  bool is_job() const {
+    const bool gather = pattern == JobPattern::Incast && ranks.size() > 3;
+    return repeats && (exchanging > 2 || (exchanging == 2 && cts) || gather);
+  }
 };
 
 } // namespace xr
