@@ -5,8 +5,8 @@
 //   at most kCtsBytes: the receiver writes it into the sender's FIFO, as NCCL does. With immediate,
 //   as NCCL's data have, only in a stream that has sent nothing larger; so a job of such small
 //   messages only is not found. A CTS is of the pair of hosts; the next message takes the oldest.
-// - A rank is late by the time from when it could go on until it did, and not before its step
-//   began. A sender could go on when it had the CTS, its message before had left and the last
+// - A rank is late by the time from when it could continue until it did, and not before its step
+//   began. A sender could continue when it had the CTS, its message before had left and the last
 //   message to it had come: so what waits for a late rank is not late itself. A receiver, whose
 //   next CTS is missing, when its last messages had come and left. Without CTS: when the last
 //   message to it had come; this is weaker (JobCause::LateStart), as a packet can wait in the NIC.

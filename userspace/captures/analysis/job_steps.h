@@ -6,10 +6,10 @@
 //   not all senders sent is one step with what follows: the others wait for the late one. Where
 //   that leaves fewer than three steps, the parts are the steps. They repeat when half of them are
 //   within a tenth of the median in bytes and half of the periods within a quarter of it.
-// - In a step, a rank is as late as its longest sample, 0 without one. It stands out when it is
+// - In a step, a rank is as late as its longest sample, 0 without one. It is an outlier when it is
 //   above the median of all ranks by 10 us and by six times their spread (1.48 x median absolute
 //   deviation), and above eight times the 99th percentile, over all steps, of the second latest:
-//   what the job's jitter alone can do. A straggler stands out in two steps running, of at least
+//   what the job's jitter alone can do. A straggler is an outlier in two steps running, of at least
 //   three ranks.
 #pragma once
 
@@ -23,7 +23,7 @@ namespace xr {
 
 inline constexpr size_t kJobRanks = 256;
 
-// When a rank could go on, and when it did.
+// When a rank could continue, and when it did.
 struct JobSample {
   uint64_t ready_ns = 0, ns = 0;
   uint32_t rank = 0;
