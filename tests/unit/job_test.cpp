@@ -139,8 +139,8 @@ TEST(JobHalvingDoubling, TakesTwiceLogSteps) {
   EXPECT_EQ(job.bytes, 8 * 2 * (size / 2 + size / 4 + size / 8));
 }
 
-// Of two ranks: half of the buffer in each of two trees, whose roots are different ranks. Up and
-// down, each link carries one half at a time.
+// Two ranks: half of the buffer in each of two trees, whose roots are different ranks. Up and down,
+// each link carries one half at a time.
 TEST(JobDoubleTree, OfTwoRanks) {
   const uint64_t half = 32 * kPmtu;
   const ExperimentJob job = run_job(collective("all_reduce", "double-binary-tree", 2, 2 * half));

@@ -23,6 +23,7 @@
 #include "report/connections.h"
 #include "report/episodes.h"
 #include "report/frame_times.h"
+#include "report/job.h"
 #include "report/latency.h"
 #include "report/microbursts.h"
 #include "report/passive_latency.h"
@@ -316,7 +317,7 @@ int analyze(const Args &args, const Globals &globals) {
   const bool checked = args.check || !args.out.empty();
   if (checked)
     run.options.episodes = run.options.passive_latency = true;
-  run.options.traffic = true;
+  run.options.traffic = run.options.job = true;
   run.read = args.read;
   run.copies = args.copies;
   run.stop = &interrupt.flag();
@@ -340,11 +341,12 @@ int analyze(const Args &args, const Globals &globals) {
   if (checked)
     verdicts = checks::check_setup({analysis->snapshot, &analysis->episodes, &analysis->passive,
                                     args.paths, hash_index(args.hash)});
-  report::Document document =
-      report::analyze_report(analysis->snapshot, args.streams,
-                             args.options.episodes ? &analysis->episodes : nullptr, verdicts);
+  report::Document document = report::analyze_report(
+      analysis->snapshot, args.streams, args.options.episodes ? &analysis->episodes : nullptr,
+      verdicts, &analysis->job);
   const size_t lists = document.sections.size();
   report::add_frame_times(document, analysis->frame_times);
+  report::add_job(document, analysis->job, analysis->first_ns);
   if (args.options.microbursts)
     report::add_microbursts(document, analysis->microbursts);
   if (analysis->latency.total.frames || analysis->latency.streams_full)

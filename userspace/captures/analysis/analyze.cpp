@@ -292,6 +292,9 @@ Result<Analysis> analyze(std::vector<std::string> paths, const AnalyzeRun &run) 
   analysis.frame_times = analyzer.frame_times();
   if (run.options.connections)
     analysis.connections = analyzer.connections();
+  analysis.first_ns = analyzer.first_ns();
+  if (run.options.job)
+    analysis.job = analyzer.job();
   if (run.options.series)
     analysis.series = analyzer.series();
   analysis.latency = analyzer.latency();

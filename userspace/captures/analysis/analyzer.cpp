@@ -123,6 +123,8 @@ const roce_key *Analyzer::account(const CapturedFrame &whole, ParsedFrame &parse
     traffic_.add(frame, parsed.class_, packet, record);
   if (options_.series)
     series_.add(accountant_, frame, parsed.class_, packet, record);
+  if (options_.job)
+    job_.add(accountant_, frame, packet, record);
   if (parsed.class_ == ROCE_CLASS_OTHER && !options_.decap)
     hidden_tunnels_.look_at(captured);
   if (captured.link == Link::Ethernet &&

@@ -11,6 +11,7 @@
 
 #include "analysis/connections.h"
 #include "analysis/hidden_tunnels.h"
+#include "analysis/job_collector.h"
 #include "analysis/microbursts.h"
 #include "analysis/mirrored_copies.h"
 #include "analysis/pfc_senders.h"
@@ -39,6 +40,7 @@ public:
     bool microbursts = false;     // of all frames
     bool connections = false;     // follow RDMA CM
     bool traffic = false;         // what headers say about the set-up: Snapshot::traffic
+    bool job = false;             // the training job: JobTraffic
     bool series = false;          // for plots; times QP pairs too
     uint32_t quantum_ps = 0;      // 512 bits at the speed of the captured port; 0: not known
     uint32_t decap = 0;           // tunnels that are taken off: 1 << enum roce_tunnel
@@ -85,7 +87,9 @@ public:
   Microbursts microbursts() const { return microbursts_.result(); }
   FrameTimes frame_times() const { return stamp_clock_.result(); }
   CaptureSeries series() { return series_.result(accountant_, last_ns_); } // once, at the end
-  uint64_t windows() const { return windows_; } // places where the capture left frames out
+  JobTraffic job() const { return job_.result(); }
+  uint64_t first_ns() const { return first_ns_; } // of the first frame
+  uint64_t windows() const { return windows_; }   // places where the capture left frames out
   uint64_t copies() const { return copies_ ? copies_->copies() : 0; } // left out
   const Connections &connections() const { return connections_.result(); }
 
@@ -109,6 +113,7 @@ private:
   MicroburstMeter microbursts_;
   TrafficCollector traffic_;
   SeriesCollector series_;
+  JobCollector job_;
   uint64_t windows_ = 0;
   uint64_t frames_ = 0, first_ns_ = 0, last_ns_ = 0;
 };
@@ -137,7 +142,9 @@ struct Analysis {
   Microbursts microbursts;
   FrameTimes frame_times;
   Connections connections;
-  CaptureSeries series; // with `series`
+  CaptureSeries series;  // with `series`
+  JobTraffic job;        // with `job`
+  uint64_t first_ns = 0; // time of the first frame
   bool stopped = false;
   std::vector<uint64_t> processor_ns; // of each thread
   // Captures that are truncated or damaged: `snapshot` covers the part before that.

@@ -125,7 +125,7 @@ std::vector<double> differences(const ExperimentMeasurement &fluid,
   return all;
 }
 
-// The same with packets, where that takes no longer than a second or two.
+// Makes the run with packets too, where that takes no longer than a second or two.
 Status compare_with_packets(simulate::Scenario scenario, ExperimentMeasurement &measured) {
   constexpr uint64_t kMost = 500'000;
   uint64_t bytes = 0;

@@ -122,7 +122,7 @@ struct ExperimentJob {
   };
 
   std::string name, kind;
-  // Of the steps that are complete: their times, and means over them.
+  // Times of the steps that are complete, and means over them.
   Histogram step_ns;
   double algbw_bps = 0, busbw_bps = 0, overlap = 0;
   std::vector<Step> steps;
@@ -135,11 +135,11 @@ struct ExperimentJob {
 };
 const char *job_why_name(ExperimentJob::Why why); // "late sender", ...
 
-// Of a run without packets (fidelity: flow): how far the same run with packets is from it.
+// How far a run without packets (fidelity: flow) is from the same run with packets.
 struct ExperimentFluid {
   // FCTs and times of steps that both have; 0: there would have been too many packets.
   uint64_t compared = 0;
-  // Of packets / fluid - 1: the median and the one that is farthest from 0.
+  // packets / fluid - 1: the median and the one that is farthest from 0.
   double median = 0, farthest = 0;
   uint64_t packets = 0; // that the bytes would need
 };

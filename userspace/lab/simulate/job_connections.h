@@ -21,7 +21,7 @@ struct JobConnections {
   std::vector<JobConnection> all;     // in the order of their first messages
   std::vector<uint32_t> of_operation; // index in `all`; job::kNone: no message, or inside a host
 };
-// Error: more ranks or channels than can be told apart, with a hint.
+// Error: more ranks or channels than there are numbers, with a hint.
 Result<JobConnections> connections_of(const job::Job &job);
 
 } // namespace xr::simulate

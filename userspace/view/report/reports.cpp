@@ -135,10 +135,14 @@ Document streams_report(const Moment &moment, const StreamOptions &options) {
 }
 
 Document analyze_report(const Snapshot &snapshot, const StreamOptions &options,
-                        const Episodes *episodes, const std::vector<SetupCheck> &checks) {
+                        const Episodes *episodes, const std::vector<SetupCheck> &checks,
+                        const JobTraffic *job) {
   const Moment moment{snapshot};
   Document document = begin(moment);
-  add_summary(document, traffic_summary(moment, episodes, checks));
+  Summary summary = traffic_summary(moment, episodes, checks);
+  if (job)
+    add_job(summary, *job);
+  add_summary(document, std::move(summary));
   add_counters(document, moment);
   add_streams(document, moment, options, episodes);
   add_capture_notes(document, snapshot);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/episodes.h"
+#include "model/job_traffic.h"
 #include "model/setup_check.h"
 #include "model/snapshot.h"
 #include "report/document.h"
@@ -31,9 +32,11 @@ Document counters_report(const Moment &moment);
 Document streams_report(const Moment &moment, const StreamOptions &options = {});
 // Counters and streams in one document.
 // `episodes`: of the same capture; null: not followed. `checks`: of its set-up; empty: not checked.
+// `job`: found in it; null: not looked for. Only for the summary, its sections: job.h.
 Document analyze_report(const Snapshot &snapshot, const StreamOptions &options = {},
                         const Episodes *episodes = nullptr,
-                        const std::vector<SetupCheck> &checks = {});
+                        const std::vector<SetupCheck> &checks = {},
+                        const JobTraffic *job = nullptr);
 
 std::vector<std::string> stream_sort_keys();
 

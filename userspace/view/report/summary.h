@@ -9,6 +9,7 @@
 #include "model/comparison.h"
 #include "model/episodes.h"
 #include "model/experiment_result.h"
+#include "model/job_traffic.h"
 #include "model/run_reports.h"
 #include "model/setup_check.h"
 #include "model/wire_counts.h"
@@ -39,6 +40,8 @@ struct Summary {
 // `checks`: of the set-up; empty: it was not checked.
 Summary traffic_summary(const Moment &moment, const Episodes *episodes = nullptr,
                         const std::vector<SetupCheck> &checks = {});
+// Late ranks and retry storms, as a sentence each.
+void add_job(Summary &summary, const JobTraffic &job);
 // The verdict on the set-up.
 Summary checks_summary(const std::vector<SetupCheck> &checks);
 // What following QP pairs found.

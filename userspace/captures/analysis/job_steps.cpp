@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analysis/job_steps.h"
+
+#include <algorithm>
+
+namespace xr {
+
+namespace {
+
+constexpr uint64_t kFloorNs = 10'000;
+constexpr size_t kCauses = 3;
+
+template <class T> T middle(std::vector<T> values) {
+  if (values.empty())
+    return T{};
+  const auto at = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
+// Whether half of the values are within a `part`th of the median.
+bool near_the_median(const std::vector<uint64_t> &values, uint64_t part) {
+  const uint64_t median = middle(values);
+  const auto near = std::ranges::count_if(values, [median, part](uint64_t value) {
+    return std::max(value, median) - std::min(value, median) <= median / part;
+  });
+  return 2 * static_cast<size_t>(near) >= values.size();
+}
+
+void join(JobPhases::Phase &to, const JobPhases::Phase &next) {
+  to.step.last_ns = next.step.last_ns;
+  to.step.bytes += next.step.bytes;
+  for (size_t i = 0; i < to.senders.size(); i++)
+    to.senders[i] |= next.senders[i];
+}
+
+// Phases that are apart by less are one.
+std::vector<JobPhases::Phase> joined(const std::vector<JobPhases::Phase> &phases,
+                                     uint64_t silence_ns) {
+  std::vector<JobPhases::Phase> all;
+  for (const JobPhases::Phase &phase : phases)
+    if (!all.empty() && phase.step.first_ns - all.back().step.last_ns < silence_ns)
+      join(all.back(), phase);
+    else
+      all.push_back(phase);
+  return all;
+}
+
+uint64_t separating_silence(const std::vector<JobPhases::Phase> &phases, uint64_t floor_ns) {
+  std::vector<uint64_t> silences;
+  uint64_t sum = 0;
+  for (size_t i = 1; i < phases.size(); i++) {
+    silences.push_back(phases[i].step.first_ns - phases[i - 1].step.last_ns);
+    sum += silences.back();
+  }
+  std::ranges::sort(silences);
+  uint64_t above = sum, best = floor_ns, before = floor_ns;
+  double most = 0;
+  for (size_t i = 0; i < silences.size(); i++) {
+    const double jump = static_cast<double>(silences[i]) / static_cast<double>(before);
+    if (silences.size() - i >= 2 && above >= sum / 2 && jump > most) {
+      most = jump;
+      best = silences[i];
+    }
+    before = silences[i];
+    above -= silences[i];
+  }
+  return best;
+}
+
+// A part in which a sender is missing is one with what follows.
+std::vector<JobPhases::Phase> complete(const std::vector<JobPhases::Phase> &parts) {
+  JobPhases::Phase all{};
+  for (const JobPhases::Phase &part : parts)
+    join(all, part);
+  std::vector<JobPhases::Phase> steps;
+  bool open = false;
+  for (const JobPhases::Phase &part : parts) {
+    if (open)
+      join(steps.back(), part);
+    else
+      steps.push_back(part);
+    open = steps.back().senders != all.senders;
+  }
+  return steps;
+}
+
+// How late each rank is in each step: [step * ranks + rank].
+std::vector<uint64_t> lateness(const std::vector<JobSample> &samples, const JobTraffic &job,
+                               JobCause cause) {
+  std::vector<uint64_t> late(job.steps.size() * job.ranks.size());
+  size_t step = 0;
+  for (const JobSample &sample : samples) {
+    while (step + 1 < job.steps.size() && sample.ns >= job.steps[step + 1].first_ns)
+      step++;
+    if (sample.cause != cause || sample.ns > job.steps[step].last_ns)
+      continue;
+    const uint64_t ready = std::max(sample.ready_ns, job.steps[step].first_ns);
+    uint64_t &most = late[step * job.ranks.size() + sample.rank];
+    most = std::max(most, sample.ns - std::min(sample.ns, ready));
+  }
+  return late;
+}
+
+// The latest rank of a step, if it is one.
+struct Latest {
+  uint32_t rank = 0;
+  uint64_t late_ns = 0, second_ns = 0, above_ns = 0;
+  bool stands_out = false;
+};
+
+Latest latest_of(const uint64_t *late, size_t ranks) {
+  Latest latest;
+  std::vector<uint64_t> all(late, late + ranks);
+  latest.rank = static_cast<uint32_t>(std::ranges::max_element(all) - all.begin());
+  latest.late_ns = all[latest.rank];
+  for (uint32_t rank = 0; rank < ranks; rank++)
+    if (rank != latest.rank)
+      latest.second_ns = std::max(latest.second_ns, all[rank]);
+  const uint64_t median = middle(all);
+  for (uint64_t &ns : all)
+    ns = std::max(ns, median) - std::min(ns, median);
+  latest.above_ns = latest.late_ns - median;
+  const double spread = 1.4826 * static_cast<double>(middle(all));
+  latest.stands_out =
+      latest.above_ns >= kFloorNs && static_cast<double>(latest.above_ns) > 6 * spread;
+  return latest;
+}
+
+// Per step.
+std::vector<Latest> latest_ranks(const std::vector<JobSample> &samples, const JobTraffic &job,
+                                 JobCause cause) {
+  const std::vector<uint64_t> late = lateness(samples, job, cause);
+  std::vector<Latest> steps;
+  std::vector<uint64_t> seconds;
+  for (size_t step = 0; step < job.steps.size(); step++) {
+    steps.push_back(latest_of(&late[step * job.ranks.size()], job.ranks.size()));
+    seconds.push_back(steps.back().second_ns);
+  }
+  std::ranges::sort(seconds);
+  const uint64_t jitter = seconds[(seconds.size() - 1) * 99 / 100];
+  for (Latest &step : steps)
+    step.stands_out = step.stands_out && step.late_ns > 8 * jitter;
+  return steps;
+}
+
+} // namespace
+
+void JobPhases::begin(uint64_t now) {
+  while (phases_.size() >= kMost) {
+    silence_ns_ *= 2;
+    phases_ = joined(phases_, silence_ns_);
+  }
+  if (phases_.empty() || now - last_ns_ >= silence_ns_)
+    phases_.emplace_back().step.first_ns = now;
+}
+
+void JobPhases::steps(JobTraffic &into) const {
+  if (phases_.size() < 3)
+    return;
+  into.silence_ns = separating_silence(phases_, silence_ns_);
+  const std::vector<Phase> parts = joined(phases_, into.silence_ns);
+  std::vector<Phase> steps = complete(parts);
+  if (steps.size() < 3)
+    steps = parts;
+  if (steps.size() < 3)
+    return;
+  std::vector<uint64_t> periods;
+  std::vector<double> duties;
+  for (size_t i = 0; i < steps.size(); i++) {
+    const JobStep &step = into.steps.emplace_back(steps[i].step);
+    if (!i)
+      continue;
+    const JobStep &before = into.steps[i - 1];
+    periods.push_back(step.first_ns - before.first_ns);
+    duties.push_back(static_cast<double>(before.last_ns - before.first_ns) /
+                     static_cast<double>(periods.back()));
+  }
+  into.period_ns = middle(periods);
+  std::vector<uint64_t> bytes;
+  for (const JobStep &step : into.steps)
+    bytes.push_back(step.bytes);
+  into.repeats = near_the_median(bytes, 10) && near_the_median(periods, 4);
+  into.duty = middle(duties);
+}
+
+void find_stragglers(const std::vector<JobSample> &samples, JobTraffic &into) {
+  if (!into.is_job() || into.ranks.size() < 3)
+    return;
+  std::array<std::vector<Latest>, kCauses> by_cause;
+  for (size_t cause = 0; cause < kCauses; cause++)
+    by_cause[cause] = latest_ranks(samples, into, static_cast<JobCause>(cause));
+  std::vector<uint64_t> above;
+  const auto end = [&] {
+    if (above.size() >= 2) {
+      into.stragglers.back().steps = above.size();
+      into.stragglers.back().late_ns = middle(above);
+    } else if (!above.empty()) {
+      into.stragglers.pop_back();
+    }
+    above.clear();
+  };
+  for (size_t step = 0; step < into.steps.size(); step++) {
+    // A rank that computes late is late as both: what it is more is the cause.
+    const Latest *latest = nullptr;
+    JobCause cause{};
+    for (size_t i = 0; i < kCauses; i++)
+      if (const Latest &of = by_cause[i][step];
+          of.stands_out && (!latest || of.above_ns > latest->above_ns)) {
+        latest = &of;
+        cause = static_cast<JobCause>(i);
+      }
+    if (above.empty() || !latest || latest->rank != into.stragglers.back().rank ||
+        cause != into.stragglers.back().cause)
+      end();
+    if (!latest)
+      continue;
+    if (above.empty())
+      into.stragglers.push_back({latest->rank, cause, step, 0, 0});
+    above.push_back(latest->above_ns);
+  }
+  end();
+}
+
+} // namespace xr

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps of a job and its late ranks.
+// - A phase ends when no rank sends data for 10 us (more where there would be too many phases). The
+//   silence that separates steps is above the largest jump (ratio) of the sorted silences, of those
+//   jumps above which are at least two silences, and half of all silent time. Then a part in which
+//   not all senders sent is one step with what follows: the others wait for the late one. Where
+//   that leaves fewer than three steps, the parts are the steps. They repeat when half of them are
+//   within a tenth of the median in bytes and half of the periods within a quarter of it.
+// - In a step, a rank is as late as its longest sample, 0 without one. It is an outlier when it is
+//   above the median of all ranks by 10 us and by six times their spread (1.48 x median absolute
+//   deviation), and above eight times the 99th percentile, over all steps, of the second latest:
+//   what the job's jitter alone can do. A straggler is an outlier in two steps running, of at least
+//   three ranks.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "model/job_traffic.h"
+
+namespace xr {
+
+inline constexpr size_t kJobRanks = 256;
+
+// When a rank could continue, and when it did.
+struct JobSample {
+  uint64_t ready_ns = 0, ns = 0;
+  uint32_t rank = 0;
+  JobCause cause = JobCause::LateSender;
+};
+
+// Times without silence, with their senders.
+class JobPhases {
+public:
+  static constexpr size_t kMost = 1 << 16;
+  struct Phase {
+    JobStep step;
+    std::array<uint64_t, kJobRanks / 64> senders{};
+  };
+
+  void data(uint64_t now, uint32_t from, uint32_t bytes) {
+    if (now - last_ns_ >= silence_ns_ || phases_.empty())
+      begin(now);
+    last_ns_ = now;
+    Phase &phase = phases_.back();
+    phase.step.last_ns = now;
+    phase.step.bytes += bytes;
+    phase.senders[from / 64] |= uint64_t{1} << (from % 64);
+  }
+  // Fills steps, silence_ns, period_ns, duty and repeats.
+  void steps(JobTraffic &into) const;
+
+private:
+  void begin(uint64_t now);
+
+  std::vector<Phase> phases_;
+  uint64_t silence_ns_ = 10'000, last_ns_ = 0;
+};
+
+// Fills `stragglers`. Samples in order of time.
+void find_stragglers(const std::vector<JobSample> &samples, JobTraffic &into);
+
+} // namespace xr

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the traffic says about the training job: late ranks and retry storms.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "names/names.h"
+#include "report/job.h"
+#include "report/phrases.h"
+#include "report/summary.h"
+
+namespace xr::report {
+
+void add_job(Summary &summary, const JobTraffic &job) {
+  if (job.is_job()) {
+    if (!job.stragglers.empty()) {
+      const JobStraggler &one = *std::ranges::max_element(
+          job.stragglers, {}, [](const JobStraggler &of) { return of.late_ns * of.steps; });
+      const size_t more = job.stragglers.size() - 1;
+      summary.sentences.push_back(fmt::format(
+          "{} is a {} by {} in {} of {} from step {}{}.",
+          names::address(job.ranks[one.rank].data()), job_cause_name(one.cause),
+          time_words(one.late_ns), number_words(one.steps), counted(job.steps.size(), "step"),
+          one.first_step + 1, more ? "; " + counted(more, "more case") : ""));
+    }
+    summary.fact("job_steps", uint64_t{job.steps.size()}, "steps");
+    summary.fact("job_period", job.period_ns, "ns");
+    summary.fact("stragglers", uint64_t{job.stragglers.size()}, "");
+  }
+  if (!job.storms.empty()) {
+    const JobStorm &most = *std::ranges::max_element(job.storms, {}, &JobStorm::qps);
+    summary.sentences.push_back(fmt::format(
+        "Retry storm: {} went back {} within {}{}.", counted(most.qps, "stream"),
+        counted(most.rewinds, "time"), time_words(most.last_ns - most.first_ns),
+        job.storms.size() > 1 ? ", the largest of " + number_words(job.storms.size()) : ""));
+    summary.fact("retry_storms", uint64_t{job.storms.size()}, "");
+  }
+}
+
+} // namespace xr::report
