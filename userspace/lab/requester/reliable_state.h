@@ -59,7 +59,7 @@ struct ReliableFlow {
     const packet::Template *shape = nullptr;
   };
   std::array<Shape, 32> shapes;
-  uint8_t last_shape = 0; // that was used last
+  uint8_t last_shape = 0;       // that was used last
   Ring<packet::Outgoing> extra; // made by faults; sent before new packets
   packet::Outgoing held;        // Reorder: sent after the next packet of its QP
   uint32_t held_qp = UINT32_MAX;
