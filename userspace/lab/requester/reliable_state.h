@@ -174,7 +174,7 @@ private:
   uint64_t pauses_seen_ = 0; // changes of them that waiting_ knows
   bool started_ = false;
   // The payload of the packets of the last next(), of flows with a pattern.
-  std::deque<std::array<uint8_t, 4096>> patterns_;
+  std::vector<std::unique_ptr<std::array<uint8_t, 4096>>> patterns_;
   size_t patterns_used_ = 0;
 };
 
