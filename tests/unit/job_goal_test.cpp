@@ -152,7 +152,7 @@ TEST(Goal, RefusesByLine) {
       {one + "a: calc 1\n" + other + "b: calc 1\nb requires a\n",
        "line 7: rank 1 has no label 'a' above"},
       {one + "a: calc 1\nb: calc 1\na requires b\nb requires a\n" + other + last,
-       "line 4: the operation waits for itself, by way of others"},
+       "line 3: the operation waits for itself, by way of others"},
       {one + "send 8b to 1\n" + other + last,
        "line 3: rank 1 has no recv from rank 0 with tag 0 for this send"},
       {one + other + "recv 8b from 0 tag 3\n" + last,

@@ -42,13 +42,21 @@ Order::Order(uint32_t count, std::vector<Edge> edges)
   // Who is left waits for one that is left: after as many steps as there are items, in a circle.
   auto item = static_cast<uint32_t>(std::ranges::find_if(left, [](size_t n) { return n > 0; }) -
                                     left.begin());
-  for (uint32_t i = 0; i < count; i++)
+  const auto go_back = [&] {
     for (const Edge &edge : needs(item))
       if (left[edge.need.operation]) {
         item = edge.need.operation;
-        break;
+        return;
       }
+  };
+  for (uint32_t i = 0; i < count; i++)
+    go_back();
+  const uint32_t begin = item;
   circle_ = item;
+  do {
+    go_back();
+    circle_ = std::min(*circle_, item);
+  } while (item != begin);
 }
 
 } // namespace xr::job

@@ -24,7 +24,7 @@ public:
   // Each after what it waits for, otherwise by number. Items that wait for themselves are not
   // there.
   const std::vector<uint32_t> &items() const { return items_; }
-  // One that waits for itself.
+  // The first of some that wait for one another.
   std::optional<uint32_t> circle() const { return circle_; }
   std::span<const Edge> needs(uint32_t item) const {
     return {edges_.data() + begins_[item], begins_[item + 1] - begins_[item]};
