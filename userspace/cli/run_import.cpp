@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "importers/cm.h"
 #include "importers/hpcc.h"
+#include "importers/job_file.h"
 #include "importers/netem.h"
 #include "importers/otg.h"
 #include "parse/yaml.h"
@@ -30,7 +31,7 @@ Result<importers::Imported> import(const std::string &kind, const std::string &f
     return importers::netem(from);
   if (kind == "mahimahi")
     return mahimahi(from);
-  return Error{"it is not a format", "lumina, otg, hpcc, cm, netem, mahimahi"};
+  return Error{"it is not a format", "lumina, otg, hpcc, cm, goal, chakra, netem, mahimahi"};
 }
 
 int print_words(const std::string &kind, const std::string &from, const Globals &globals) {
@@ -87,7 +88,8 @@ int print_experiments(const std::string &kind, const std::vector<std::string> &p
 } // namespace
 
 bool imports_experiments(const std::string &kind) {
-  return kind == "lumina" || kind == "otg" || kind == "hpcc" || kind == "cm";
+  return kind == "lumina" || kind == "otg" || kind == "hpcc" || kind == "cm" ||
+         importers::is_job_file(kind);
 }
 
 std::vector<std::vector<std::string>> files_of_experiments(const std::string &kind,
@@ -107,6 +109,8 @@ Result<importers::ImportedExperiment> import_experiment(const std::string &kind,
   const std::string &path = files.front();
   if (kind == "hpcc")
     return importers::hpcc(path);
+  if (importers::is_job_file(kind))
+    return importers::job_file(kind, path);
   auto text = XR_TRY(parse::read_file(path));
   const std::string name = parse::file_name(path);
   if (kind == "cm") {

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "job/files.h"
+
+#include <array>
+
+#include "job/chakra.h"
+#include "job/goal.h"
+#include "parse/words.h"
+#include "parse/yaml.h"
+
+namespace xr::job {
+
+namespace {
+
+Result<Job> goal_file(const std::string &path, const std::string &name) {
+  const std::string text = XR_TRY(parse::read_file(path));
+  return read_goal(text, name).in(path);
+}
+
+struct Format {
+  std::string_view name;
+  Result<Job> (*read)(const std::string &path, const std::string &name);
+};
+
+constexpr std::array<Format, 2> kFormats = {{
+    {"goal", goal_file},
+    {"chakra", read_chakra},
+}};
+
+} // namespace
+
+std::vector<std::string_view> file_formats() {
+  std::vector<std::string_view> names;
+  for (const Format &format : kFormats)
+    names.push_back(format.name);
+  return names;
+}
+
+Result<Job> read_job(std::string_view format, const std::string &path, const std::string &name) {
+  for (const Format &row : kFormats)
+    if (row.name == format)
+      return row.read(path, name);
+  return parse::wrong(std::string(format), "a format of jobs", "goal or chakra");
+}
+
+} // namespace xr::job
