@@ -7,6 +7,7 @@
 
 #include "cli/output.h"
 #include "importers/hpcc.h"
+#include "importers/job_file.h"
 #include "importers/netem.h"
 #include "importers/otg.h"
 #include "parse/yaml.h"
@@ -29,7 +30,7 @@ Result<importers::Imported> import(const std::string &kind, const std::string &f
     return importers::netem(from);
   if (kind == "mahimahi")
     return mahimahi(from);
-  return Error{"it is not a format", "lumina, otg, hpcc, netem, mahimahi"};
+  return Error{"it is not a format", "lumina, otg, hpcc, goal, chakra, netem, mahimahi"};
 }
 
 int print_words(const std::string &kind, const std::string &from, const Globals &globals) {
@@ -84,13 +85,15 @@ int print_experiments(const std::string &kind, const std::vector<std::string> &p
 } // namespace
 
 bool imports_experiments(const std::string &kind) {
-  return kind == "lumina" || kind == "otg" || kind == "hpcc";
+  return kind == "lumina" || kind == "otg" || kind == "hpcc" || importers::is_job_file(kind);
 }
 
 Result<importers::ImportedExperiment> import_experiment(const std::string &kind,
                                                         const std::string &path) {
   if (kind == "hpcc")
     return importers::hpcc(path);
+  if (importers::is_job_file(kind))
+    return importers::job_file(kind, path);
   auto text = XR_TRY(parse::read_file(path));
   const std::string name = parse::file_name(path);
   return kind == "lumina" ? importers::lumina(text, name) : importers::otg(text, name);

@@ -107,6 +107,14 @@ private:
              return read_collective(reader, value, defaults_, scenario);
            });
          }},
+        {"jobs",
+         [this](const YAML::Node &node) -> Status {
+           XR_TRY(times());
+           return after_topology(node, [this](const YamlReader &reader, const YAML::Node &list,
+                                              simulate::Scenario &scenario) {
+             return read_jobs(reader, list, defaults_, scenario);
+           });
+         }},
         {"rules",
          [this](const YAML::Node &node) {
            return after_topology(node, [this](const YamlReader &reader, const YAML::Node &list,

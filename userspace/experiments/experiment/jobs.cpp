@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs: collectives, by keys.
+// Jobs: collectives, by keys; files of others.
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "experiment/read.h"
 #include "job/collective.h"
+#include "job/files.h"
 #include "parse/value.h"
 #include "parse/words.h"
 #include "simulate/topology.h"
@@ -18,6 +20,7 @@ namespace {
 using job::Collective;
 
 constexpr const char *kLike = "{kind: all_reduce, ranks: 8, size: 1M, iterations: 10}";
+constexpr const char *kFileLike = "[{goal: program.goal, placement: linear}]";
 
 class JobReader {
 public:
@@ -32,6 +35,14 @@ public:
       return reader_.in(node, "collective", {"it is not a map or a list of maps", kLike});
     for (const YAML::Node &one : node)
       XR_TRY(collective(one));
+    return {};
+  }
+
+  Status read_files(const YAML::Node &node) {
+    if (!node.IsSequence())
+      return reader_.in(node, "jobs", {"it is not a list of maps", kFileLike});
+    for (const YAML::Node &one : node)
+      XR_TRY(file(one));
     return {};
   }
 
@@ -158,11 +169,66 @@ private:
     return {};
   }
 
-  Status collective(const YAML::Node &node) {
-    Collective c;
+  // `word`: a job without a name has it, and the second one the number 2.
+  Status settle_name(const YAML::Node &node, std::string_view word, std::string &name) const {
+    if (name.empty())
+      name = scenario_.jobs.empty() ? std::string(word)
+                                    : fmt::format("{}-{}", word, scenario_.jobs.size() + 1);
+    if (const auto checked = parse::name(name); !checked)
+      return reader_.in(node, "name", checked.error());
+    for (const simulate::JobSetup &other : scenario_.jobs)
+      if (other.job.name == name)
+        return reader_.at(
+            node, {fmt::format("there are two jobs '{}'", name), "each has a name of its own"});
+    return {};
+  }
+
+  simulate::FlowSetup like_default() const {
     simulate::FlowSetup like;
     like.flow = defaults_.flow;
     like.flow.verb = packet::Verb::WriteImmediate;
+    return like;
+  }
+
+  // A file of another format.
+  Status file(const YAML::Node &node) {
+    simulate::FlowSetup like = like_default();
+    std::string name, placement = "linear", format, path;
+    uint64_t start_ns = 0;
+    std::vector<YamlReader::Key> keys = {
+        {"name", reader_.text("name", name)},
+        {"placement", reader_.text("placement", placement)},
+        {"start", reader_.duration("start", start_ns)},
+        {"words", [&](const YAML::Node &value) { return words(value, like); }}};
+    for (const std::string_view key : job::file_formats())
+      keys.push_back(
+          {key, [&, key](const YAML::Node &value) -> Status {
+             if (!format.empty())
+               return reader_.at(value, {"a job is of one file", "an entry of jobs for each file"});
+             format = key;
+             path = parse::scalar(value);
+             return {};
+           }});
+    XR_TRY(reader_.map(node, "a key of jobs", keys));
+    if (format.empty())
+      return reader_.in(node, "jobs", {"the file of a job is missing", kFileLike});
+    XR_TRY(settle_name(node, format, name));
+    auto job = job::read_job(format, std::filesystem::path(defaults_.directory) / path, name);
+    if (!job)
+      return reader_.in(node, format, job.error());
+    auto placed =
+        job::place(placement, static_cast<uint32_t>(job->hosts.size()), hosts_, scenario_.seed);
+    if (!placed)
+      return reader_.in(node, "jobs", placed.error());
+    job->hosts = std::move(placed).get();
+    job->start_ns = start_ns;
+    scenario_.jobs.push_back({std::move(job).get(), std::move(like)});
+    return {};
+  }
+
+  Status collective(const YAML::Node &node) {
+    Collective c;
+    simulate::FlowSetup like = like_default();
     unsigned count = 0;
     std::string placement = "linear";
     Skew skewed;
@@ -188,15 +254,7 @@ private:
                      {"local-rate", [&](const YAML::Node &value) { return local_rate(value, c); }},
                      {"skew", [&](const YAML::Node &value) { return skew(value, skewed); }},
                      {"words", [&](const YAML::Node &value) { return words(value, like); }}}));
-    if (c.name.empty())
-      c.name = scenario_.jobs.empty() ? "collective"
-                                      : fmt::format("collective-{}", scenario_.jobs.size() + 1);
-    if (const auto name = parse::name(c.name); !name)
-      return reader_.in(node, "name", name.error());
-    for (const simulate::JobSetup &other : scenario_.jobs)
-      if (other.job.name == c.name)
-        return reader_.at(
-            node, {fmt::format("there are two jobs '{}'", c.name), "each has a name of its own"});
+    XR_TRY(settle_name(node, "collective", c.name));
     if (c.hosts.empty()) {
       auto placed = job::place(placement, count ? count : static_cast<uint32_t>(hosts_.size()),
                                hosts_, scenario_.seed);
@@ -238,6 +296,11 @@ private:
 Status read_collective(const YamlReader &reader, const YAML::Node &node,
                        const FlowDefaults &defaults, simulate::Scenario &scenario) {
   return JobReader(reader, defaults, scenario).read(node);
+}
+
+Status read_jobs(const YamlReader &reader, const YAML::Node &node, const FlowDefaults &defaults,
+                 simulate::Scenario &scenario) {
+  return JobReader(reader, defaults, scenario).read_files(node);
 }
 
 } // namespace xr::experiment

@@ -35,7 +35,7 @@ Status read_traces(const std::string &directory, simulate::Scenario &scenario, s
 struct FlowDefaults {
   flow::Flow flow;
   bool reliable = true;
-  std::string directory; // of files with lists of flows
+  std::string directory; // of files with lists of flows, and of jobs
 };
 // "dcqcn preset paper", "timely", "fixed 1gbit" or "none".
 Result<congestion::Control> read_congestion(const std::string &words);
@@ -44,6 +44,9 @@ Status read_flows(const YamlReader &reader, const YAML::Node &node, const FlowDe
 // A map, or a list of maps, each a job.
 Status read_collective(const YamlReader &reader, const YAML::Node &node,
                        const FlowDefaults &defaults, simulate::Scenario &scenario);
+// A list of files, each a job.
+Status read_jobs(const YamlReader &reader, const YAML::Node &node, const FlowDefaults &defaults,
+                 simulate::Scenario &scenario);
 // The notification point that the flows' DCQCN parameters describe. `mode`, `interval`: they must
 // agree in it.
 Status derive_cnp_pacing(simulate::Scenario &scenario, bool mode, bool interval);

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// A job in a file of others (job/files.h) as an experiment: its ranks at one
+// switch, or more than 256 in a fat tree.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "importers/lumina.h"
+
+namespace xr::importers {
+
+bool is_job_file(const std::string &format);
+
+// The experiment names the file, which is read when it runs.
+Result<ImportedExperiment> job_file(const std::string &format, const std::string &path);
+
+} // namespace xr::importers
