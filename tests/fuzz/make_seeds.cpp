@@ -175,6 +175,19 @@ int main(int argc, char **argv) {
     save(folder / "two", FileBytes(kMatrix.begin(), kMatrix.end()));
     return 0;
   }
+  if (target == "job_fuzz") {
+    const std::string goal =
+        "gnum_ranks 2\nrank 0 {\na: send 8b to 1 tag 2 nic 1\nb: calc 5 cpu 1\n"
+        "b irequires a\n}\nrank 1 {\nrecv 8b from 0 tag 2\n}\n";
+    // a rank's trace: metadata, then an all-reduce of 8 bytes
+    std::string trace("c\3\x0a\1v\x22\x08\1\x18\7\x52\x0d\x0a\x09"
+                      "comm_type\x48\0\x52\x0d\x0a\x09"
+                      "comm_size\x48\x08",
+                      40);
+    for (const std::string &seed : {goal, trace})
+      save(folder / std::to_string(seeds++), FileBytes(seed.begin(), seed.end()));
+    return 0;
+  }
   if (target == "hpcc_fuzz") {
     save(folder / "star", hpcc_files(std::filesystem::path(argv[2]) / "hpcc"));
     return 0;

@@ -37,7 +37,7 @@ std::string whole(const std::string &name, uint64_t value) {
   return attribute(name, number(9, value));
 }
 
-const std::string kMetadata = message(text(1, "0.0.4"));
+std::string metadata() { return message(text(1, "0.0.4")); }
 
 std::string node(uint64_t id, unsigned type, const std::string &rest) {
   return message(number(1, id) + text(2, "node") + number(3, type) + rest);
@@ -59,7 +59,7 @@ std::string after(uint64_t id) { return text(5, varint(id)); }
 std::vector<ChakraFile> files(const std::vector<std::string> &nodes) {
   std::vector<ChakraFile> made;
   for (size_t i = 0; i < nodes.size(); i++)
-    made.push_back({fmt::format("t.{}.et", i), kMetadata + nodes[i]});
+    made.push_back({fmt::format("t.{}.et", i), metadata() + nodes[i]});
   return made;
 }
 
@@ -83,7 +83,7 @@ constexpr std::string_view kSample =
     "70"
     "d80100520d0a09636f6d6d5f747970654800520f0a09636f6d6d5f73697a6548808040";
 
-// The same with another collective of the sample (comm_type 2, 6, 7).
+// The sample with another collective (comm_type 2, 6, 7).
 std::vector<ChakraFile> samples(unsigned ranks, char type) {
   std::string bytes = unhex(kSample);
   const size_t at = bytes.find("comm_type");
@@ -104,7 +104,7 @@ TEST(Chakra, SamplesOfAstraSim) {
     EXPECT_EQ(all.steps[0].bytes, kMib);
     EXPECT_DOUBLE_EQ(all.steps[0].bus_factor, 2.0 * (n - 1) / n);
     const ExperimentJob reduced = run_job(all);
-    EXPECT_EQ(reduced.bytes, 2 * (n - 1) * kMib);
+    EXPECT_EQ(reduced.bytes, 2ULL * (n - 1) * kMib);
     EXPECT_NEAR(static_cast<double>(time_of(reduced)), 2 * (n - 1) * (part + ack_ns()) - ack_ns(),
                 2.0 * n);
     // each rank has 1 MiB, and gets that of each other one
@@ -160,7 +160,7 @@ TEST(Chakra, GroupsAreByName) {
         EXPECT_EQ((operation.rank + 2) % 4, operation.peer);
       }
     }
-  EXPECT_EQ(bytes, 2 * 2 * 2 * kPmtu + 2 * 3 * 4 * kPmtu);
+  EXPECT_EQ(bytes, (8 + 24) * kPmtu);
   const ExperimentJob ran = run_job(job);
   EXPECT_EQ(ran.left, 0U);
   EXPECT_NEAR(static_cast<double>(time_of(ran)), 8 * (message_ns(kPmtu) + ack_ns()) - ack_ns(), 16);

@@ -103,7 +103,7 @@ TEST(Goal, ARecvBeginsBeforeItsMessage) {
   }
 }
 
-// Of one tag in the order of the file, whatever else is sent between them.
+// Those of one tag, in the order of the file, whatever else is sent between them.
 TEST(Goal, SendsAndRecvsMeetInTheirOrderByTag) {
   const Job job =
       goal("num_ranks 3\n"
@@ -114,6 +114,7 @@ TEST(Goal, SendsAndRecvsMeetInTheirOrderByTag) {
   const std::vector<uint32_t> joins = of_kind(job, Kind::Join);
   ASSERT_EQ(joins.size(), 4U);
   std::vector<uint64_t> bytes;
+  bytes.reserve(joins.size());
   for (const uint32_t join : joins)
     bytes.push_back(job.operations[job.needs(join)[0].operation].amount);
   std::ranges::sort(bytes);

@@ -31,6 +31,7 @@ constexpr std::array<Format, 2> kFormats = {{
 
 std::vector<std::string_view> file_formats() {
   std::vector<std::string_view> names;
+  names.reserve(kFormats.size());
   for (const Format &format : kFormats)
     names.push_back(format.name);
   return names;

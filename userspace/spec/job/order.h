@@ -18,7 +18,7 @@ struct Edge {
 
 class Order {
 public:
-  // Of items 0 to count - 1.
+  // `edges` are of items 0 to count - 1.
   Order(uint32_t count, std::vector<Edge> edges);
 
   // Each after what it waits for, otherwise by number. Items that wait for themselves are not
