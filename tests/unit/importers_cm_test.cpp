@@ -163,7 +163,7 @@ constexpr double kRounding = 8;
 
 TEST(ImportCm, ATriggerStartsAConnection) {
   const std::string body = "Nodes 32\nConnections 3\nTriggers 2\n"
-                           "31->1 id 3 trigger 8 size 4096\n" // stands above what it waits for
+                           "31->1 id 3 trigger 8 size 4096\n" // above what it waits for
                            "0->31 id 1 start 1000000 size 4096 recv_done_trigger 7\n"
                            "31->0 id 2 trigger 7 size 4096 send_done_trigger 8\n"
                            "trigger id 7 oneshot\ntrigger id 8 oneshot\n";
