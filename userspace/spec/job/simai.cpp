@@ -74,7 +74,7 @@ private:
 
   Result<uint64_t> whole(std::string_view what, const std::string &word, uint64_t from,
                          uint64_t to) const {
-    const auto value = parse::integer(word, from, to);
+    auto value = parse::integer(word, from, to);
     if (!value)
       return wrong(
           fmt::format("{}: '{}' is not a whole number from {} to {}", what, word, from, to),
