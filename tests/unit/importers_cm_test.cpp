@@ -163,7 +163,7 @@ constexpr double kRounding = 8;
 
 TEST(ImportCm, ATriggerStartsAConnection) {
   const std::string body = "Nodes 32\nConnections 3\nTriggers 2\n"
-                           "31->1 id 3 trigger 8 size 4096\n" // stands above what it waits for
+                           "31->1 id 3 trigger 8 size 4096\n" // above what it waits for
                            "0->31 id 1 start 1000000 size 4096 recv_done_trigger 7\n"
                            "31->0 id 2 trigger 7 size 4096 send_done_trigger 8\n"
                            "trigger id 7 oneshot\ntrigger id 8 oneshot\n";
@@ -284,6 +284,22 @@ TEST(ImportCm, RefusesTopologies) {
   refused(with("Radix_Down 4", "Radix_Down 5"),
           "a.topo: Radix_Down 5 of tier 1 does not fit 4 switches of tier 0 with 2 uplinks in "
           "bundles of 1");
+  refused(import("Nodes 2\nConnections 1\n0->1 start 0 size 1\n",
+                 "Nodes 50\nTiers 3\nPodsize 2\n"
+                 "Tier 0\nDownlink_speed_Gbps 200\nRadix_Down 1\nRadix_Up 200\n"
+                 "Downlink_Latency_ns 1\n"
+                 "Tier 1\nDownlink_speed_Gbps 1\nRadix_Down 2\nRadix_Up 200\n"
+                 "Downlink_Latency_ns 1\nOversubscribed 1\n"
+                 "Tier 2\nDownlink_speed_Gbps 1\nRadix_Down 25\nDownlink_Latency_ns 1\n"),
+          "a.topo: a switch of tier 1 has 2gbit below and 200gbit above, and Oversubscribed is 1");
+  refused(import("Nodes 2\nConnections 1\n0->1 start 0 size 1\n",
+                 "Nodes 10000\nTiers 3\nPodsize 200\n"
+                 "Tier 0\nDownlink_speed_Gbps 200\nRadix_Down 1\nRadix_Up 200\n"
+                 "Downlink_Latency_ns 1\n"
+                 "Tier 1\nDownlink_speed_Gbps 1\nRadix_Down 200\nRadix_Up 200\n"
+                 "Downlink_Latency_ns 1\n"
+                 "Tier 2\nDownlink_speed_Gbps 1\nRadix_Down 50\nDownlink_Latency_ns 1\n"),
+          "a.topo: the topology has 4010000 links"); // 10,000 + 10,000 x 200 + 10,000 x 200
   refused(with("Podsize 32", "Podsize 33"), "a.topo: Podsize is no part of Nodes");
 }
 

@@ -17,7 +17,7 @@ Result<uint64_t> CmLine::whole(size_t index, std::string_view key, uint64_t from
   const std::string hint = fmt::format("like {} {}", key, from);
   if (index >= words.size())
     return wrong(fmt::format("{} has no number", key), hint);
-  const auto value = parse::integer(words[index], from, to);
+  auto value = parse::integer(words[index], from, to);
   if (!value)
     return wrong(
         fmt::format("{}: '{}' is not a whole number from {} to {}", key, words[index], from, to),

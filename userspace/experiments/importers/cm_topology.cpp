@@ -19,7 +19,8 @@ namespace {
 
 constexpr uint64_t kMostNodes = 100'000, kMostLatency = 1'000'000'000;
 constexpr uint64_t kGigabit = 1'000'000'000, kMostGigabits = 10'000;
-constexpr uint64_t kMostPorts = 256;  // of a switch
+constexpr uint64_t kMostPorts = 256; // of a switch
+constexpr uint64_t kMostLinks = 1'000'000;
 constexpr uint64_t kMostFatTree = 32; // k
 
 // Keys of a tier, in lower case.
@@ -156,6 +157,10 @@ private:
                             "{} uplinks in bundles of {}",
                             tier_[1].down(), tors_, tier_[0].up(), bundle),
                 fmt::format("Radix_Down {}", tors_ * bundle)));
+    const uint64_t links =
+        nodes + pods_ * tors_ * tier_[0].up() + (tiers_ == 3 ? pods_ * aggs_ * tier_[1].up() : 0);
+    XR_TRY(fits(links <= kMostLinks, fmt::format("the topology has {} links", links),
+                fmt::format("at most {}", kMostLinks)));
     if (tiers_ == 2)
       return {};
     const uint64_t core_bundle = tier_[2].bundle();
