@@ -148,16 +148,27 @@ void speed(const char *what, bool reliable) {
   bench::print("the same by processor time", bench::spread(processor.ratios));
 }
 
-// 128 hosts, 10,000 flows at once.
-void memory() {
+// Many flows at once on a leaf-spine.
+struct Crowd {
+  uint64_t flows;
+  unsigned leaves, spines, each; // hosts of a leaf
+  uint64_t time_ns;
+};
+
+void memory(const Crowd &crowd) {
   const double before = memory_mib("VmRSS:");
+  const uint64_t hosts = uint64_t{crowd.leaves} * crowd.each;
   Scenario scenario;
-  scenario.topology = {.kind = Topology::Kind::LeafSpine, .leaves = 8, .spines = 4, .hosts = 16};
+  scenario.topology = {.kind = Topology::Kind::LeafSpine,
+                       .leaves = crowd.leaves,
+                       .spines = crowd.spines,
+                       .hosts = crowd.each};
   scenario.topology.rate = 100 * kGbit;
-  scenario.duration_ns = 2 * kMs;
+  scenario.duration_ns = crowd.time_ns;
   scenario.queue = wire::parse_link({"buffer", "12M", "red", "100k", "400k", "20%"}).get();
-  for (uint64_t i = 0; i < 10'000; i++) {
-    const uint64_t src = draw_below(1, i, 128), dst = (src + 1 + draw_below(2, i, 127)) % 128;
+  for (uint64_t i = 0; i < crowd.flows; i++) {
+    const uint64_t src = draw_below(1, i, hosts),
+                   dst = (src + 1 + draw_below(2, i, hosts - 1)) % hosts;
     scenario.flows.push_back(flow_of("host-" + std::to_string(src + 1),
                                      "host-" + std::to_string(dst + 1), 1'000'000, true));
   }
@@ -165,7 +176,8 @@ void memory() {
   const double begin = processor_s();
   simulation->run_until(scenario.duration_ns);
   const double seconds = processor_s() - begin;
-  std::printf("10,000 flows at once on a leaf-spine of 128 hosts, 2 ms\n");
+  std::printf("%lu flows at once on a leaf-spine of %lu hosts, %.1f ms\n", crowd.flows, hosts,
+              static_cast<double>(crowd.time_ns) / 1e6);
   std::printf("  memory %.0f MiB (must be <= 4096)%s; %.2f M packet-hops, %.2f M a second\n",
               memory_mib("VmHWM:") - before,
               memory_mib("VmHWM:") - before <= 4096 ? "" : "  MISSED",
@@ -191,14 +203,14 @@ void linearity(uint64_t most) {
 
 } // namespace
 
-// --long: 10^8 packets.
+// --long: 10^8 packets. --flows: 65,536 flows, and nothing else.
 int main(int count, char **words) {
   if (count > 1 && !std::strcmp(words[1], "--flows")) {
-    memory();
+    memory({65'536, 32, 16, 32, kMs / 4});
     return 0;
   }
   speed("open loop", false);
   speed("reliable", true);
   linearity(count > 1 && !std::strcmp(words[1], "--long") ? 100'000'000 : 1'000'000);
-  memory();
+  memory({10'000, 8, 4, 16, 2 * kMs});
 }

@@ -144,6 +144,16 @@ FileBytes hpcc_files(const std::filesystem::path &folder) {
   return bytes;
 }
 
+// A connection matrix and its topology.
+constexpr std::string_view
+    kMatrix("Nodes 4\nConnections 2\nTriggers 1\n0->1 id 1 start 0 size 9 recv_done_trigger 1\n"
+            "2->3 id 2 trigger 1 size 9\ntrigger id 1 barrier count 1\n"
+            "\0" // between the two
+            "Nodes 4\nTiers 2\nPodsize 4\nTier 0\nDownlink_speed_Gbps 100\nDownlink_Latency_ns 10\n"
+            "Radix_Down 2\nRadix_Up 2\nTier 1\nDownlink_speed_Gbps 100\nDownlink_Latency_ns 10\n"
+            "Radix_Down 2\n",
+            306);
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -172,6 +182,10 @@ int main(int argc, char **argv) {
                       40);
     for (const std::string &seed : {goal, trace})
       save(folder / std::to_string(seeds++), FileBytes(seed.begin(), seed.end()));
+    return 0;
+  }
+  if (target == "matrix_fuzz") {
+    save(folder / "two", FileBytes(kMatrix.begin(), kMatrix.end()));
     return 0;
   }
   if (target == "hpcc_fuzz") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Experiment files: every key, names and order of flows, settings and sweeps, every error with its
 // line, and what the theory is asked.
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <tuple>
@@ -41,6 +42,85 @@ std::string names_of(const Experiment &e) {
   for (const simulate::FlowSetup &flow : e.scenario.flows)
     names += flow.name + ":" + flow.src + ">" + flow.dst + " ";
   return names;
+}
+
+TEST(ExperimentFiles, Collectives) {
+  const std::string graph =
+      "experiment: x\nuntil: done\ntopology: {leaf-spine: {leaves: 2, spines: "
+      "2, hosts: 4, rate: 100gbit}}\n";
+  const Experiment e =
+      sound(graph +
+            "collective:\n"
+            "  - {kind: all_reduce, ranks: 4, size: 1M, iterations: 3, compute: 1ms, words: pmtu "
+            "4096}\n"
+            "  - {name: experts, kind: all_to_all, ranks: [host-8, host-7], size: 64k, skew: zipf "
+            "1.5 seed 3, cts: {size: 32, slots: 2}}\n");
+  ASSERT_EQ(e.scenario.jobs.size(), 2U);
+  const job::Job &first = e.scenario.jobs[0].job, &second = e.scenario.jobs[1].job;
+  EXPECT_EQ(first.name, "collective");
+  EXPECT_EQ(first.kind, "all_reduce ring");
+  EXPECT_EQ(first.hosts, (std::vector<std::string>{"host-1", "host-2", "host-3", "host-4"}));
+  EXPECT_EQ(first.steps.size(), 3U);
+  EXPECT_EQ(e.scenario.jobs[0].like.flow.pmtu, 4096U);
+  EXPECT_EQ(e.scenario.jobs[0].like.flow.verb, packet::Verb::WriteImmediate);
+  EXPECT_EQ(second.hosts, (std::vector<std::string>{"host-8", "host-7"}));
+  EXPECT_EQ(e.subject.jobs, (std::vector<std::string>{"collective", "experts"}));
+  EXPECT_TRUE(e.scenario.until_done);
+  EXPECT_EQ(e.scenario.measure_from_ns, 0U);
+  // of each pair: data and clear-to-sends
+  EXPECT_EQ(std::ranges::count(e.subject.flows, "experts:1-0.cts"), 1);
+  EXPECT_EQ(e.subject.flows.size(), 4U + 4U);
+}
+
+TEST(ExperimentFiles, CollectivesAreRefusedWithLineAndHint) {
+  const std::string head = "experiment: x\nuntil: done\ntopology: {star: {senders: 3, rate: "
+                           "40gbit}}\ncollective: ";
+  for (const auto &[value, message] : std::vector<std::pair<std::string, std::string>>{
+           {"{kind: gossip, size: 1M}", "'gossip' is not a kind of collective"},
+           {"{kind: all_reduce}", "the collective has no size"},
+           {"{kind: all_reduce, size: 1M, ranks: 9}", "9 ranks do not have a host each"},
+           {"{kind: all_reduce, size: 1M, ranks: [nobody, receiver]}", "there is no host 'nobody'"},
+           {"{kind: all_reduce, size: 1M, algorithm: tree}", "all_reduce has no algorithm 'tree'"},
+           {"{kind: all_reduce, size: 1M, ranks: 3, algorithm: halving-doubling}",
+            "halving-doubling needs 2, 4, 8, ... ranks"},
+           {"{kind: all_reduce, size: 1M, late: [{rank: 7, by: 1us}]}", "late: there is no rank 7"},
+           {"{kind: all_reduce, size: 1M, late: [{rank: 1}]}", "by how much is missing"},
+           {"{kind: all_to_all, size: 1M, skew: [[1, 2]]}", "the matrix does not have 4 rows of 4"},
+           {"{kind: all_reduce, size: 1M, skew: zipf 1}", "only all_to_all parallel"},
+           {"{kind: broadcast, size: 1M, root: 4}", "there is no rank 4"},
+           {"{kind: broadcast, size: 1M, placement: anywhere}", "'anywhere' is not a placement"},
+           {"{kind: all_to_all, size: 1M, node: 3}", "4 ranks do not fill nodes of 3"},
+           {"7", "it is not a map or a list of maps"}}) {
+    const auto made = read(head + value + "\n");
+    ASSERT_FALSE(made.ok()) << value;
+    EXPECT_NE(made.error().message.find("f.yaml:4: "), std::string::npos) << made.error().message;
+    EXPECT_NE(made.error().message.find(message), std::string::npos) << made.error().message;
+    EXPECT_FALSE(made.error().hint.empty()) << value;
+  }
+}
+
+TEST(ExperimentFiles, FlowsAfterOthers) {
+  const std::string flows = kHead + "flows:\n  - {name: a, from: sender-1, to: receiver}\n"
+                                    "  - {name: b, from: sender-2, to: receiver}\n"
+                                    "  - {name: c, from: sender-3, to: receiver, after: ";
+  const Experiment e = sound(flows + "[2 of, a received, b sent, a started, 2ms, 1us]}\n");
+  const simulate::FlowSetup &setup = e.scenario.flows[2];
+  using When = job::Need::When;
+  ASSERT_EQ(setup.after.size(), 3U);
+  EXPECT_EQ(setup.after[0].when, When::Complete);
+  EXPECT_EQ(setup.after[1].when, When::Sent);
+  EXPECT_EQ(setup.after[2].when, When::Begun);
+  EXPECT_EQ(setup.fewest, 2U);
+  EXPECT_EQ(setup.after_ns, 2'001'000U);
+  EXPECT_EQ(sound(flows + "[any, a sent]}\n").scenario.flows[2].fewest, 1U);
+  for (const char *wrong : {"[c received]", "[a arrived]", "[2ms]", "[3 of, a sent, b sent]",
+                            "[a received b]", "[some]"}) {
+    const auto made = read(flows + wrong + "}\n");
+    ASSERT_FALSE(made.ok()) << wrong;
+    EXPECT_NE(made.error().message.find("f.yaml:7: after: "), std::string::npos)
+        << made.error().message;
+    EXPECT_FALSE(made.error().hint.empty()) << wrong;
+  }
 }
 
 // Found beside the experiment, named once or twice.

@@ -186,7 +186,7 @@ protected:
                         .ports = {"a", "lab/b"},
                         .attach = {},
                         .version = "1",
-                        .tell = [](const std::string &) {}}};
+                        .note = [](const std::string &) {}}};
   http::Answer ask(const char *method, const char *path, const std::string &body = "{}") {
     return generator_.answer({method, path, body});
   }

@@ -397,6 +397,8 @@ TEST(OtgExport, InstalledExperiments) {
       {"drop-nth-reads", "flow 'read': OTG's flows do not end: messages 1"},
       {"hpcc-fig11", "flow 'hadoop-1': OTG's flows do not end: messages 1"},
       {"jitter", "sender-1: OTG has no speed of 20mbit"},
+      {"late-rank", "collective 'train': OTG has no messages that wait for others"},
+      {"ring-1024", "collective 'ring': OTG has no messages that wait for others"},
       {"lossless-incast", "flow 'flow-1': OTG's flows do not end: messages 1"},
       {"mark-response", "sender-1: OTG has no speed of 200mbit"},
       {"retransmit", "sender-1: OTG has no speed of 50mbit"},

@@ -318,6 +318,31 @@ TEST(JobWhy, NamesTheLinkThatIsCongested) {
   EXPECT_EQ(job.steps[0].where, "1-2 at s:h3");
 }
 
+// Two leaves and two spines: two flows on one uplink, none on the other, or one on each.
+TEST(JobImbalance, IsTheMeanDistanceFromTheMean) {
+  std::set<double> seen;
+  for (uint64_t seed = 1; seed <= 16; seed++) {
+    simulate::Scenario scenario;
+    scenario.topology = {
+        .kind = simulate::Topology::Kind::LeafSpine, .leaves = 2, .spines = 2, .hosts = 2};
+    scenario.topology.rate = kRate;
+    scenario.duration_ns = 100'000;
+    scenario.seed = seed;
+    for (const auto &[src, dst] : {std::pair{"host-1", "host-3"}, std::pair{"host-2", "host-4"}}) {
+      simulate::FlowSetup setup;
+      setup.src = src;
+      setup.dst = dst;
+      setup.flow.messages = 1;
+      scenario.flows.push_back(setup);
+    }
+    const ExperimentMeasurement measured = run(scenario);
+    ASSERT_TRUE(measured.flow_imbalance);
+    seen.insert(*measured.flow_imbalance);
+  }
+  EXPECT_EQ(seen, (std::set<double>{0, 1}));
+  EXPECT_FALSE(run(one_switch(2)).flow_imbalance);
+}
+
 TEST(JobOverlap, IsWhatComputesWhileItExchanges) {
   Job job;
   job.name = "both";

@@ -21,6 +21,7 @@
 #include "plot/svg.h"
 #include "plot/sweep_figure.h"
 #include "plot/ticks.h"
+#include "plot/timeline.h"
 
 namespace xr::plot {
 namespace {
@@ -468,6 +469,30 @@ TEST(Overlay, StatisticsStayInFront) {
                              {"b", {figure_of("rate", {"mean of all", "median", "flow-1"}, true)}});
   EXPECT_EQ(3u, mixed[0].levels.size()); // the predictions differ
   EXPECT_TRUE(mixed[0].summary);
+}
+
+TEST(Timeline, HasARowARankAndABarASpan) {
+  ExperimentJob job;
+  job.name = "a<b";
+  job.kind = "all_reduce ring";
+  EXPECT_EQ(timeline(job), "");
+  job.ranks = {{.host = "h1"}, {.host = "h2"}};
+  job.steps = {{.name = "1", .start_ns = 0, .end_ns = 1000}, {.name = "2", .start_ns = 1000}};
+  job.spans = {{0, true, 0, 400}, {0, false, 400, 1000}, {1, true, 0, 1000}};
+  const std::string drawn = timeline(job);
+  const auto count = [&](std::string_view word) {
+    size_t found = 0;
+    for (size_t at = drawn.find(word); at != std::string::npos; at = drawn.find(word, at + 1))
+      found++;
+    return found;
+  };
+  EXPECT_EQ(count("fill=\"#e69f00\""), 1U + 2U); // and the legend
+  EXPECT_EQ(count("fill=\"#0072b2\""), 1U + 1U);
+  EXPECT_EQ(count(">1 h2<"), 1U);
+  EXPECT_EQ(count("a&lt;b"), 1U);
+  EXPECT_EQ(count("the first 1 of 2 steps"), 1U);
+  // 0.4 of the width between the margins
+  EXPECT_NE(drawn.find("x=\"110.00\" y=\"59.0\" width=\"348.00\""), std::string::npos);
 }
 
 } // namespace

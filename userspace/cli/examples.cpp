@@ -97,6 +97,8 @@ constexpr struct Row {
      "A configuration of Lumina, with frames, at a thousandth of its rates."},
     {"run --import hpcc config.txt --out /tmp/hpcc",
      "An experiment of HPCC's simulator, with its fct.txt."},
+    {"run --import cm incast.cm leaf-spine.topo --out /tmp/htsim",
+     "A connection matrix of htsim, with its topology."},
     {"demo", "The demo, with the page xdp-roce-demo/report.html at its end."},
     {"demo --quick", "Some seconds: without the experiment."},
     {"run incast --export otg", "Its hosts and flows as an OTG configuration, for other ports."},

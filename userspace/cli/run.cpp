@@ -229,13 +229,15 @@ int run_imported(const RunArgs &args, const Globals &globals) {
   if (!settings)
     return refuse("run", settings.error());
   int worst = 0;
-  for (const std::string &path : args.files) {
-    auto imported = import_experiment(args.import, path);
+  const auto groups = files_of_experiments(args.import, args.files);
+  for (const auto &files : groups) {
+    const std::string &path = files.front();
+    auto imported = import_experiment(args.import, files);
     if (!imported)
       return fail("run --import " + args.import, imported.error());
     tell_notes("run --import", imported->notes);
     RunArgs run_args = args;
-    if (!args.out.empty() && args.files.size() > 1)
+    if (!args.out.empty() && groups.size() > 1)
       run_args.out += "/" + std::filesystem::path(path).stem().string();
     const experiment::ExperimentFile file(imported->yaml, parse::file_name(path), "");
     const auto write_fct = [&](const ExperimentResult &result) -> Status {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "cli/output.h"
+#include "importers/cm.h"
 #include "importers/hpcc.h"
 #include "importers/job_file.h"
 #include "importers/netem.h"
@@ -30,7 +31,7 @@ Result<importers::Imported> import(const std::string &kind, const std::string &f
     return importers::netem(from);
   if (kind == "mahimahi")
     return mahimahi(from);
-  return Error{"it is not a format", "lumina, otg, hpcc, goal, chakra, netem, mahimahi"};
+  return Error{"it is not a format", "lumina, otg, hpcc, cm, goal, chakra, netem, mahimahi"};
 }
 
 int print_words(const std::string &kind, const std::string &from, const Globals &globals) {
@@ -58,8 +59,9 @@ int print_words(const std::string &kind, const std::string &from, const Globals 
 int print_experiments(const std::string &kind, const std::vector<std::string> &paths,
                       const Globals &globals) {
   std::vector<importers::ImportedExperiment> experiments;
-  for (const std::string &path : paths) {
-    auto imported = import_experiment(kind, path);
+  const auto groups = files_of_experiments(kind, paths);
+  for (const auto &files : groups) {
+    auto imported = import_experiment(kind, files);
     if (!imported)
       return fail("run --import " + kind, imported.error());
     tell_notes("run --import", imported->notes);
@@ -69,7 +71,8 @@ int print_experiments(const std::string &kind, const std::vector<std::string> &p
   std::vector<std::vector<report::Value>> rows;
   for (size_t i = 0; i < experiments.size(); i++)
     if (globals.json)
-      rows.push_back({paths[i], experiments[i].yaml, report::StringList(experiments[i].notes)});
+      rows.push_back(
+          {groups[i].front(), experiments[i].yaml, report::StringList(experiments[i].notes)});
     else
       output.print_line((i ? "---\n" : "") +
                         experiments[i].yaml.substr(0, experiments[i].yaml.size() - 1));
@@ -85,17 +88,40 @@ int print_experiments(const std::string &kind, const std::vector<std::string> &p
 } // namespace
 
 bool imports_experiments(const std::string &kind) {
-  return kind == "lumina" || kind == "otg" || kind == "hpcc" || importers::is_job_file(kind);
+  return kind == "lumina" || kind == "otg" || kind == "hpcc" || kind == "cm" ||
+         importers::is_job_file(kind);
+}
+
+std::vector<std::vector<std::string>> files_of_experiments(const std::string &kind,
+                                                           const std::vector<std::string> &paths) {
+  std::vector<std::vector<std::string>> experiments;
+  for (const std::string &path : paths)
+    if (kind == "cm" && path.ends_with(".topo") && !experiments.empty() &&
+        experiments.back().size() == 1)
+      experiments.back().push_back(path);
+    else
+      experiments.push_back({path});
+  return experiments;
 }
 
 Result<importers::ImportedExperiment> import_experiment(const std::string &kind,
-                                                        const std::string &path) {
+                                                        const std::vector<std::string> &files) {
+  const std::string &path = files.front();
   if (kind == "hpcc")
     return importers::hpcc(path);
   if (importers::is_job_file(kind))
     return importers::job_file(kind, path);
   auto text = XR_TRY(parse::read_file(path));
   const std::string name = parse::file_name(path);
+  if (kind == "cm") {
+    importers::CmTexts texts{
+        .matrix = text, .matrix_name = name, .topology = {}, .topology_name = {}};
+    if (files.size() > 1) {
+      texts.topology = XR_TRY(parse::read_file(files[1]));
+      texts.topology_name = parse::file_name(files[1]);
+    }
+    return importers::cm(texts);
+  }
   return kind == "lumina" ? importers::lumina(text, name) : importers::otg(text, name);
 }
 

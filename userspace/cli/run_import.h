@@ -11,12 +11,15 @@
 
 namespace xr::cli {
 
-// Files of these are experiments, which can also run: lumina, otg, hpcc. Others are words of
-// rules and links.
+// Files of these are experiments, which can also run: lumina, otg, hpcc, cm. Others are words
+// of rules and links.
 bool imports_experiments(const std::string &kind);
-// The experiment of a file; the error names it.
+// The files of each experiment: one, and a .topo after one of cm.
+std::vector<std::vector<std::string>> files_of_experiments(const std::string &kind,
+                                                           const std::vector<std::string> &paths);
+// The experiment of its files; the error names the file.
 Result<importers::ImportedExperiment> import_experiment(const std::string &kind,
-                                                        const std::string &path);
+                                                        const std::vector<std::string> &files);
 
 // `from`: netem's options, or the names of files. The exit status.
 int print_imported(const std::string &kind, const std::vector<std::string> &from,

@@ -19,6 +19,8 @@
 #include "plot/page.h"
 #include "plot/svg.h"
 #include "plot/sweep_figure.h"
+#include "plot/timeline.h"
+#include "report/job_steps.h"
 #include "report/run_answers.h"
 #include "report/run_facts.h"
 #include "report/summary.h"
@@ -173,6 +175,9 @@ plot::PageTable page_table(const report::Section &section, const report::Table &
 // FCT by flow size, and the answers as the summary shows them, with all rows.
 std::vector<plot::PageTable> more_tables(const ExperimentResult &result) {
   std::vector<plot::PageTable> tables;
+  for (const report::Section &section : report::job_sections(result.measured.jobs, SIZE_MAX))
+    if (section.where != report::Where::Json)
+      tables.push_back(page_table(section, std::get<report::Table>(section.body), 0, true));
   if (const auto by_size = report::fct_by_size(result.measured))
     tables.push_back(page_table(*by_size, std::get<report::Table>(by_size->body), 0, true));
   if (!result.answers)
@@ -208,6 +213,14 @@ Status write_plots(const std::string &out, const std::string &plots,
                   plot::figures(result, recorder, levels_of(experiment.scenario)),
                   more_tables(result)};
   page.network = page_network(experiment, result);
+  for (const ExperimentJob &job : result.measured.jobs)
+    if (std::string drawn = plot::timeline(job); !drawn.empty()) {
+      if (!plots.empty()) {
+        XR_TRY(make_directory(plots));
+        XR_TRY(write_whole(fmt::format("{}/ranks-{}.svg", plots, job.name), drawn));
+      }
+      page.drawings.push_back(std::move(drawn));
+    }
   page.headline = fmt::format("{}", fmt::join(report::experiment_summary(result).sentences, " "));
   if (const auto facts = recorded_run())
     page.provenance = report::run_lines(*facts);
@@ -296,7 +309,8 @@ Status write_sweep_page(const std::string &out, const std::string &name, Verdict
 void sample_for_plots(experiment::Experiment &experiment) {
   constexpr uint64_t kSamples = 500, kLeast = 1000; // ns, as in experiment files
   simulate::Scenario &scenario = experiment.scenario;
-  if (!scenario.sample_ns)
+  const bool open_end = scenario.until_done && scenario.duration_ns == experiment::kLongestRun;
+  if (!scenario.sample_ns && !open_end)
     scenario.sample_ns = std::max(scenario.duration_ns / kSamples, kLeast);
 }
 

@@ -63,7 +63,7 @@ int serve(Args args, const Globals &globals) {
   options.netns = globals.netns;
   options.attach = args.attach;
   options.version = XR_VERSION;
-  options.tell = [](const std::string &sentence) { note("serve", sentence); };
+  options.note = [](const std::string &sentence) { note("serve", sentence); };
   generator::Generator generator(std::move(options));
   http::ServerOptions http;
   http.listen = args.web.listen;

@@ -146,6 +146,8 @@ constexpr ColumnRow total_row(const char *name, Dimension dimension, ColumnKind 
 
 constexpr ColumnRow kTotals[] = {
     total_row("jain", Plain, Level, [](const Total &t) { return cell(t.jain); }),
+    total_row("flow_imbalance", Plain, Value,
+              [](const Total &t) { return cell(t.flow_imbalance); }),
     total_row("packets", Plain, Counter, [](const Total &t) { return cell(t.packets); }),
     total_row("packet_hops", Plain, Counter, [](const Total &t) { return cell(t.packet_hops); }),
     total_row("duration_ns", Time, Value, [](const Total &t) { return cell(t.duration_ns); }),

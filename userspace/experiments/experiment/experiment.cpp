@@ -21,10 +21,9 @@ namespace xr::experiment {
 
 namespace {
 
-constexpr uint64_t kLeastSample = 1000;          // ns
-constexpr uint64_t kLongest = 3'600'000'000'000; // ns
-constexpr uint32_t kWindow = 1U << 16;           // packets: no limit to most flows, as in an RNIC
-constexpr size_t kMostSamples = 1'000'000;       // a series is a row a sample and column
+constexpr uint64_t kLeastSample = 1000;    // ns
+constexpr uint32_t kWindow = 1U << 16;     // packets: no limit to most flows, as in an RNIC
+constexpr size_t kMostSamples = 1'000'000; // a series is a row a sample and column
 
 class ExperimentReader {
 public:
@@ -180,7 +179,7 @@ private:
     if (scenario().until_done && !scenario().duration_ns) {
       if (scenario().sample_ns)
         return reader_.at(part("sample"), {"samples need a limit of the run", "duration: 10s"});
-      scenario().duration_ns = kLongest;
+      scenario().duration_ns = kLongestRun;
     }
     if (scenario().until_done && !measure_given_)
       return {}; // all of it is measured

@@ -15,6 +15,9 @@
 
 namespace xr::experiment {
 
+// The limit of a run until its jobs are done, where the file gives none. ns
+inline constexpr uint64_t kLongestRun = 3'600'000'000'000;
+
 struct Experiment {
   std::string name;
   std::string text; // of the file, before settings

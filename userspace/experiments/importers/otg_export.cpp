@@ -389,6 +389,10 @@ private:
 } // namespace
 
 Result<ExportedConfiguration> export_otg(const experiment::Experiment &experiment) {
+  if (const auto &jobs = experiment.scenario.jobs; !jobs.empty())
+    return Error{fmt::format("collective '{}': OTG has no messages that wait for others",
+                             jobs.front().job.name),
+                 "flows"};
   return Exporter(experiment).make();
 }
 

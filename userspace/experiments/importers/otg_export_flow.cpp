@@ -62,6 +62,8 @@ Status possible(const simulate::FlowSetup &setup) {
   const flow::Flow &flow = setup.flow;
   if (!setup.reliable)
     return no("flows without a reliable connection", "reliable: true");
+  if (!setup.after.empty())
+    return no("flows that start after others", "a flow without after");
   if (flow.messages)
     return Error{fmt::format("OTG's flows do not end: messages {}", flow.messages),
                  "a flow without messages, which ends when it is stopped"};

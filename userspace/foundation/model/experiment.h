@@ -154,11 +154,14 @@ struct ExperimentMeasurement {
   uint64_t other_qps = 0;           // that sent requests and are of no flow
   uint64_t other_cnps = 0;          // of no flow that is known
   double jain = 1;                  // of the flows' goodput_bps
-  uint64_t packets = 0;             // frames that hosts sent, whole run
-  uint64_t packet_hops = 0;         // frames that crossed a link, whole run
-  uint64_t duration_ns = 0;         // simulated or real
-  uint64_t from_ns = 0;             // the measured time begins; it ends at duration_ns
-  uint64_t begun_ns = 0;            // when it began, by the clock of its captures
+  // How unequally flows are spread over equally short paths: of the links between which switches
+  // and hosts choose, the mean of |flows - their mean| / their mean. Unset: there is no choice.
+  std::optional<double> flow_imbalance;
+  uint64_t packets = 0;     // frames that hosts sent, whole run
+  uint64_t packet_hops = 0; // frames that crossed a link, whole run
+  uint64_t duration_ns = 0; // simulated or real
+  uint64_t from_ns = 0;     // the measured time begins; it ends at duration_ns
+  uint64_t begun_ns = 0;    // when it began, by the clock of its captures
   double wall_s = 0, cpu_s = 0;
   // Flows that sent, and of which nothing arrived or was dropped in the run. Virtual time only.
   std::vector<std::string> silent_flows;

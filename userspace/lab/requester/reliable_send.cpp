@@ -189,8 +189,8 @@ bool ReliableSource::State::send_of(uint64_t now, ReliableFlow &state, uint32_t 
 std::span<const uint8_t> ReliableSource::State::pattern(const flow::Flow &flow, uint32_t qp,
                                                         const RequestPacket &packet) {
   if (patterns_used_ == patterns_.size())
-    patterns_.emplace_back();
-  const std::span<uint8_t> bytes(patterns_[patterns_used_++].data(), packet.segment.payload);
+    patterns_.push_back(std::make_unique<std::array<uint8_t, 4096>>());
+  const std::span<uint8_t> bytes(patterns_[patterns_used_++]->data(), packet.segment.payload);
   Pattern(flow.seed, flow.dest_qp(qp), packet.message).write(packet.offset, bytes);
   return bytes;
 }

@@ -59,7 +59,7 @@ struct ReliableFlow {
     const packet::Template *shape = nullptr;
   };
   std::array<Shape, 32> shapes;
-  uint8_t last_shape = 0; // that was used last
+  uint8_t last_shape = 0;       // that was used last
   Ring<packet::Outgoing> extra; // made by faults; sent before new packets
   packet::Outgoing held;        // Reorder: sent after the next packet of its QP
   uint32_t held_qp = UINT32_MAX;
@@ -174,7 +174,7 @@ private:
   uint64_t pauses_seen_ = 0; // changes of them that waiting_ knows
   bool started_ = false;
   // The payload of the packets of the last next(), of flows with a pattern.
-  std::deque<std::array<uint8_t, 4096>> patterns_;
+  std::vector<std::unique_ptr<std::array<uint8_t, 4096>>> patterns_;
   size_t patterns_used_ = 0;
 };
 

@@ -233,6 +233,7 @@ ExperimentMeasurement World::measure() {
   measure_rules(measured.rules);
   measure_jobs(measured.jobs);
   measured.jain = jain_index(rates);
+  measured.flow_imbalance = flow_imbalance();
   measured.packets = totals_.sent;
   measured.packet_hops = totals_.hops;
   measured.duration_ns = now_;

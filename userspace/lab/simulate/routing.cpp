@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The choice between equally short paths, and links that fail and come back.
 #include <algorithm>
+#include <cmath>
 
 #include "base/draw.h"
 #include "simulate/world.h"
@@ -65,6 +66,38 @@ uint32_t World::flowlet_wire(Router &at, uint32_t route, uint64_t flow) {
     flowlet.wire = group[draw_below(at.salt, at.choices++, group.size())];
   flowlet.last = now_;
   return flowlet.wire;
+}
+
+std::optional<double> World::flow_imbalance() const {
+  constexpr size_t kMost = 100'000; // flows, whose paths are looked for one by one
+  if (scenario_.routing.kind != Routing::Kind::Ecmp || flows_.size() > kMost)
+    return {};
+  std::vector<uint64_t> flows(ports_.size());
+  for (uint32_t i = 0; i < flows_.size(); i++)
+    if (flows_[i].start_ns <= now_)
+      for (const uint32_t wire : path_of(flows_[i], flow_for(i)))
+        flows[wire]++;
+  double sum = 0;
+  uint64_t links = 0;
+  const auto add = [&](const Router &router) {
+    for (const std::vector<uint32_t> &group : router.groups) {
+      double all = 0;
+      for (const uint32_t wire : group)
+        all += static_cast<double>(flows[wire]);
+      const double mean = all / static_cast<double>(group.size());
+      for (const uint32_t wire : group)
+        if (mean > 0) {
+          sum += std::abs(static_cast<double>(flows[wire]) - mean) / mean;
+          links++;
+        }
+    }
+  };
+  for (const Switch &item : switches_)
+    add(item);
+  for (const Host &host : hosts_)
+    if (host.router)
+      add(*host.router);
+  return links ? std::optional(sum / static_cast<double>(links)) : std::nullopt;
 }
 
 // Both directions. Paths follow after the time that the routing needs.

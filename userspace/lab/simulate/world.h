@@ -116,6 +116,7 @@ private:
   void set_link(uint32_t wire, bool down);
   void cut(uint32_t wire);
   void reroute();
+  std::optional<double> flow_imbalance() const;
 
   // passing.cpp
   Status build_points();

@@ -86,7 +86,7 @@ http::Answer Generator::capture(const std::string &body) {
                          capture ? "POST /control/state port.capture start"
                                  : "captures[].port_names of the configuration"});
   if (record->lost())
-    options_.tell(fmt::format("capture of {}: {} frames found no room", name, record->lost()));
+    options_.note(fmt::format("capture of {}: {} frames found no room", name, record->lost()));
   const size_t all = record->frames().size(), first = std::min<uint64_t>(start - 1, all);
   const size_t some = std::min<uint64_t>(count, all - first);
   auto bytes = record_file(*record, {.first = first,

@@ -216,7 +216,7 @@ void Generator::start_flows(Chosen chosen, Object &object) {
       }
   const size_t flows = chosen.flows.size() + chosen.plain.size();
   if (last)
-    options_.tell(fmt::format("{} flow{} of {} port{} began within {} us", flows,
+    options_.note(fmt::format("{} flow{} of {} port{} began within {} us", flows,
                               flows == 1 ? "" : "s", ports, ports == 1 ? "" : "s",
                               (last - first) / 1000));
 }

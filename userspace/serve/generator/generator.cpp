@@ -123,7 +123,7 @@ http::Answer Generator::set_config(const std::string &body) {
   warnings.insert(warnings.end(), setup_->plan.notes.begin(), setup_->plan.notes.end());
   for (const auto &unit : setup_->units)
     for (const std::string &note : unit->run().notes())
-      options_.tell(fmt::format("{}: {}", unit->ifname(), note));
+      options_.note(fmt::format("{}: {}", unit->ifname(), note));
   if (setup_->config.auto_start) {
     const Started started = start_protocols();
     if (!started.errors.empty()) {
@@ -151,7 +151,7 @@ void Generator::close_ports() {
     return;
   for (const auto &unit : setup_->units)
     if (const Status closed = unit->close(); !closed)
-      options_.tell(fmt::format("{}: {}", unit->ifname(), closed.error().message));
+      options_.note(fmt::format("{}: {}", unit->ifname(), closed.error().message));
   setup_.reset();
   peers_down_.clear();
   records_.clear();

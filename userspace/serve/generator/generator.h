@@ -22,7 +22,7 @@ struct GeneratorOptions {
   std::vector<std::string> ports; // locations that a configuration may use; empty: any
   datapath::AttachOptions attach;
   std::string version;                           // of the program
-  std::function<void(const std::string &)> tell; // prints a message at the server
+  std::function<void(const std::string &)> note; // prints a sentence at the server
 };
 
 class Generator {

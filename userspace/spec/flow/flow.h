@@ -115,8 +115,8 @@ struct Flow { // NOLINT(clang-analyzer-optin.performance.Padding)
   uint64_t va_stride = 0;
   uint64_t va_slots = 1;
   bool pattern = false; // requests carry a Pattern (requester/pattern.h)
-  // Messages and their sizes come one by one while it runs (requester::ReliableSource::post), on one
-  // QP, without end; `size` is the largest.
+  // Messages and their sizes come one by one while it runs (requester::ReliableSource::post), on
+  // one QP, without end; `size` is the largest.
   bool posted = false;
 
   // `index` is the number of a QP in the flow, from 0.

@@ -308,6 +308,7 @@ std::string html(const ExperimentResult &result, const Page &page) {
                                {"tables", tables_of(result.measured, page.tables)},
                                {"moments", std::move(moments)},
                                {"file", page.file},
+                               {"drawings", page.drawings},
                                {"figures", figures_of(page.figures)}});
 }
 

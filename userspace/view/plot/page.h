@@ -51,6 +51,7 @@ struct Page {
   PageNetwork network = {};           // without nodes: no drawing
   std::vector<std::pair<std::string, std::string>> provenance = {}; // what ran, where and when
   std::string headline = {};                                        // sentences
+  std::vector<std::string> drawings = {};                           // SVG, after the plots
 };
 
 std::string html(const ExperimentResult &result, const Page &page);

@@ -148,6 +148,8 @@ Section totals_text(const ExperimentResult &result) {
                  fmt::format("{} to {}", milliseconds(m.from_ns), milliseconds(m.duration_ns))},
                 {{"jain", "Jain's index", Format::Text, Hide::Zero},
                  m.unmeasured.contains("jain") ? "" : fmt::format("{:.4f}", m.jain)},
+                {{"flow_imbalance", "flow imbalance", Format::Text, Hide::Zero},
+                 m.flow_imbalance ? fmt::format("{:.1f} %", *m.flow_imbalance * 100) : ""},
                 {{"packets", "packets", Format::Count, Hide::Zero}, m.packets},
                 {{"duration", result.place == "virtual" ? "simulated" : "time"},
                  milliseconds(m.duration_ns)},
@@ -251,6 +253,8 @@ Document experiment_report(const ExperimentResult &result) {
     return json(key, m.unmeasured.contains(key) ? Value{} : std::move(value));
   };
   s.push_back(measured("jain", m.jain));
+  if (m.flow_imbalance)
+    s.push_back(json("flow_imbalance", *m.flow_imbalance));
   s.push_back(json("packets", m.packets));
   s.push_back(measured("packet_hops", m.packet_hops));
   s.push_back(json("duration_ns", m.duration_ns));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For this folder only: the jobs of an experiment, their steps and ranks.
+// The jobs of an experiment, their steps and ranks.
 #pragma once
 
 #include <string>

@@ -118,6 +118,8 @@
       (longest ? `in colour: the longest queue, ${nodes[longest.from].name}:${nodes[longest.to].name} · ` : "") + "queues of the switches: " + queue));
   }
   drawNetwork(data.network);
+  for (const svg of data.drawings ?? [])
+    main.append(make("h2", {}, "Ranks"), make("div", { className: "drawing", innerHTML: svg }));
 
   // Expectations
   const either = (value, unit) => (typeof value === "string" ? value : quantity(unit === "s" ? value / 1e9 : value, unit));
