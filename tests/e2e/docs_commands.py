@@ -227,6 +227,7 @@ def prepare():
     (work / "theirs.yaml").write_text(experiment.format("2s", 1, "20mbit", "write size 4k qps 4 rate 1mbit"))
     (work / "swept.yaml").write_text(experiment.format("10ms", 1, "20mbit", "write size 4k") + "sweep: {seed: [1, 2, 3, 4, 5, 6, 7, 8]}\n")
     shutil.copytree(root / "tests" / "data" / "hpcc", work / "hpcc")
+    (work / "program.goal").write_text("num_ranks 2\nrank 0 {\nsend 1000b to 1 tag 1\n}\nrank 1 {\nrecv 1000b from 0 tag 1\n}\n")
     (work / "incast.cm").write_text("Nodes 8\nConnections 2\n0->7 start 0 size 100000\n1->7 start 0 size 100000\n")
     tier = "Tier {}\nDownlink_speed_Gbps 100\nDownlink_Latency_ns 1000\nRadix_Down 4\n"
     (work / "leaf-spine.topo").write_text("Nodes 8\nTiers 2\nPodsize 8\n" + tier.format(0) + "Radix_Up 4\n" + tier.format(1).replace("Down 4", "Down 2"))

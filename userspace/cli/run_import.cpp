@@ -31,7 +31,7 @@ Result<importers::Imported> import(const std::string &kind, const std::string &f
     return importers::netem(from);
   if (kind == "mahimahi")
     return mahimahi(from);
-  return Error{"it is not a format", "lumina, otg, hpcc, cm, goal, chakra, netem, mahimahi"};
+  return Error{"it is not a format", "lumina, otg, hpcc, cm, goal, chakra, simai, netem, mahimahi"};
 }
 
 int print_words(const std::string &kind, const std::string &from, const Globals &globals) {

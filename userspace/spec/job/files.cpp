@@ -5,6 +5,7 @@
 
 #include "job/chakra.h"
 #include "job/goal.h"
+#include "job/simai.h"
 #include "parse/words.h"
 #include "parse/yaml.h"
 
@@ -17,14 +18,20 @@ Result<Job> goal_file(const std::string &path, const std::string &name) {
   return read_goal(text, name).in(path);
 }
 
+Result<Job> simai_file(const std::string &path, const std::string &name) {
+  const std::string text = XR_TRY(parse::read_file(path));
+  return read_simai(text, name).in(path);
+}
+
 struct Format {
   std::string_view name;
   Result<Job> (*read)(const std::string &path, const std::string &name);
 };
 
-constexpr std::array<Format, 2> kFormats = {{
+constexpr std::array<Format, 3> kFormats = {{
     {"goal", goal_file},
     {"chakra", read_chakra},
+    {"simai", simai_file},
 }};
 
 } // namespace
@@ -41,7 +48,7 @@ Result<Job> read_job(std::string_view format, const std::string &path, const std
   for (const Format &row : kFormats)
     if (row.name == format)
       return row.read(path, name);
-  return parse::wrong(std::string(format), "a format of jobs", "goal or chakra");
+  return parse::wrong(std::string(format), "a format of jobs", "goal, chakra or simai");
 }
 
 } // namespace xr::job
