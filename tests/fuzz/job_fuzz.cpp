@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// GOAL and Chakra, to their readers. The first byte: c, a trace, which is that of each of two
-// ranks; else a text of GOAL.
+// Files of jobs, to their readers. The first byte: c, a trace of Chakra, which is that of each of
+// two ranks; s, a workload of SimAI; else a text of GOAL.
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "job/chakra.h"
 #include "job/goal.h"
+#include "job/simai.h"
 #include "require.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -14,8 +15,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     return 0;
   const std::string rest(reinterpret_cast<const char *>(data) + 1, size - 1);
   const std::vector<xr::job::ChakraFile> files{{"a.0.et", rest}, {"a.1.et", rest}};
-  const auto job =
-      data[0] == 'c' ? xr::job::read_chakra(files, "job") : xr::job::read_goal(rest, "job");
+  const auto job = data[0] == 'c'   ? xr::job::read_chakra(files, "job")
+                   : data[0] == 's' ? xr::job::read_simai(rest, "job")
+                                    : xr::job::read_goal(rest, "job");
   if (!job) {
     REQUIRE(!job.error().message.empty() && !job.error().hint.empty());
     return 0;

@@ -184,7 +184,11 @@ int main(int argc, char **argv) {
                       "comm_type\x48\0\x52\x0d\x0a\x09"
                       "comm_size\x48\x08",
                       40);
-    for (const std::string &seed : {goal, trace})
+    const std::string workload =
+        "sHYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 1 pp: 1 vpp: 1 ga: 1 "
+        "all_gpus: 4 checkpoints: 0 checkpoint_initiates: 0 pp_comm 0\n1\n"
+        "a -1 1 ALLREDUCE 8 1 NONE 0 1 ALLGATHER 8 1\n";
+    for (const std::string &seed : {goal, trace, workload})
       save(folder / std::to_string(seeds++), FileBytes(seed.begin(), seed.end()));
     return 0;
   }
