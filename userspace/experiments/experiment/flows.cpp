@@ -97,26 +97,6 @@ private:
     };
   }
 
-  YamlReader::Read reliable(FlowSetup &setup) const {
-    return [this, &setup](const YAML::Node &node) -> Status {
-      const std::string word = parse::lower(parse::scalar(node));
-      if (word != "true" && word != "false")
-        return reader_.in(node, "reliable", parse::wrong(word, "true or false"));
-      setup.reliable = word == "true";
-      return {};
-    };
-  }
-
-  YamlReader::Read bytes(std::string key, uint64_t &value) const {
-    return [this, key = std::move(key), &value](const YAML::Node &node) -> Status {
-      const auto count = parse::byte_count(parse::scalar(node), 1);
-      if (!count)
-        return reader_.in(node, key, count.error());
-      value = count.get();
-      return {};
-    };
-  }
-
   // [flow-1 received, flow-2 sent, 2ms]: all of them, then 2 ms. [any, ...], [2 of, ...]: the
   // first, the first two.
   YamlReader::Read after(FlowSetup &setup) const {
@@ -205,7 +185,7 @@ private:
       entry.workload = "incast";
       return reader_.map(node, "a key of incast",
                          {{"degree", reader_.number("degree", 1, UINT32_MAX, entry.incast.degree)},
-                          {"size", bytes("size", entry.incast.bytes)},
+                          {"size", reader_.bytes("size", entry.incast.bytes)},
                           {"every", reader_.duration("every", entry.incast.every_ns)},
                           {"until", reader_.duration("until", entry.until_ns)}});
     };
@@ -215,7 +195,7 @@ private:
     return [this, &entry](const YAML::Node &node) -> Status {
       entry.workload = "on-off";
       return reader_.map(node, "a key of on-off",
-                         {{"size", bytes("size", entry.on_off.bytes)},
+                         {{"size", reader_.bytes("size", entry.on_off.bytes)},
                           {"every", reader_.duration("every", entry.on_off.period_ns)},
                           {"until", reader_.duration("until", entry.until_ns)}});
     };
@@ -232,7 +212,7 @@ private:
     if (Status s = reader_.map(node, "a key of a flow",
                                {{"congestion", congestion(entry.like)}, // words may change it
                                 {"words", words(entry.like)},
-                                {"reliable", reliable(entry.like)},
+                                {"reliable", reader_.truth("reliable", entry.like.reliable)},
                                 {"name", reader_.text("name", entry.like.name)},
                                 {"from", hosts("from", entry.from)},
                                 {"to", hosts("to", entry.to)},

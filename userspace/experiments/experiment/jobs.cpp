@@ -54,26 +54,6 @@ private:
     std::optional<uint64_t> seed;
   };
 
-  YamlReader::Read bytes(std::string key, uint64_t &value) const {
-    return [this, key = std::move(key), &value](const YAML::Node &node) -> Status {
-      const auto count = parse::byte_count(parse::scalar(node), 1);
-      if (!count)
-        return reader_.in(node, key, count.error());
-      value = count.get();
-      return {};
-    };
-  }
-
-  YamlReader::Read truth(std::string key, bool &value) const {
-    return [this, key = std::move(key), &value](const YAML::Node &node) -> Status {
-      const std::string word = parse::lower(parse::scalar(node));
-      if (word != "true" && word != "false")
-        return reader_.in(node, key, parse::wrong(word, "true or false"));
-      value = word == "true";
-      return {};
-    };
-  }
-
   // A number, or a list of hosts.
   Status ranks(const YAML::Node &node, Collective &c, unsigned &count) const {
     if (!node.IsSequence())
@@ -108,10 +88,10 @@ private:
   // true, false, or {size, slots}.
   Status cts(const YAML::Node &node, Collective &c) const {
     if (!node.IsMap())
-      return truth("cts", c.cts)(node);
+      return reader_.truth("cts", c.cts)(node);
     c.cts = true;
     return reader_.map(node, "a key of cts",
-                       {{"size", bytes("size", c.cts_size)},
+                       {{"size", reader_.bytes("size", c.cts_size)},
                         {"slots", reader_.number("slots", 1, UINT32_MAX, c.cts_slots)}});
   }
 
@@ -239,11 +219,11 @@ private:
                      {"algorithm", reader_.text("algorithm", c.algorithm)},
                      {"ranks", [&](const YAML::Node &value) { return ranks(value, c, count); }},
                      {"placement", reader_.text("placement", placement)},
-                     {"size", bytes("size", c.size)},
+                     {"size", reader_.bytes("size", c.size)},
                      {"channels", reader_.number("channels", 1, 1024, c.channels)},
                      {"qps", reader_.number("qps", 1, 1024, c.qps)},
-                     {"split", truth("split", c.split)},
-                     {"chunk", bytes("chunk", c.chunk)},
+                     {"split", reader_.truth("split", c.split)},
+                     {"chunk", reader_.bytes("chunk", c.chunk)},
                      {"iterations", reader_.number("iterations", 1, 1'000'000, c.iterations)},
                      {"compute", reader_.duration("compute", c.compute_ns)},
                      {"start", reader_.duration("start", c.start_ns)},

@@ -105,4 +105,24 @@ YamlReader::Read YamlReader::text(std::string key, std::string &value) const {
   };
 }
 
+YamlReader::Read YamlReader::bytes(std::string key, uint64_t &value) const {
+  return [this, key = std::move(key), &value](const YAML::Node &node) -> Status {
+    const auto count = parse::byte_count(parse::scalar(node), 1);
+    if (!count)
+      return in(node, key, count.error());
+    value = count.get();
+    return {};
+  };
+}
+
+YamlReader::Read YamlReader::truth(std::string key, bool &value) const {
+  return [this, key = std::move(key), &value](const YAML::Node &node) -> Status {
+    const std::string word = parse::lower(parse::scalar(node));
+    if (word != "true" && word != "false")
+      return in(node, key, parse::wrong(word, "true or false"));
+    value = word == "true";
+    return {};
+  };
+}
+
 } // namespace xr::experiment

@@ -40,6 +40,8 @@ public:
   Read integer(std::string key, uint64_t from, uint64_t to, uint64_t &value) const;
   Read number(std::string key, unsigned from, unsigned to, unsigned &value) const;
   Read text(std::string key, std::string &value) const;
+  Read bytes(std::string key, uint64_t &value) const; // at least 1
+  Read truth(std::string key, bool &value) const;     // true or false
 
   // Adds the key in front and the line.
   Error in(const YAML::Node &node, const std::string &key, const Error &error) const;

@@ -8,9 +8,6 @@
 
 namespace xr::importers {
 
-namespace {
-
-// Double quotes of YAML: \ and " are escaped.
 std::string quoted(const std::string &text) {
   std::string out = "\"";
   for (const char c : text) {
@@ -20,6 +17,8 @@ std::string quoted(const std::string &text) {
   }
   return out + "\"";
 }
+
+namespace {
 
 std::string list(const char *key, const std::vector<std::string> &items) {
   std::string out = items.empty() ? "" : fmt::format("{}:\n", key);

@@ -8,6 +8,9 @@
 
 namespace xr::importers {
 
+// In double quotes of YAML: \ and " are escaped.
+std::string quoted(const std::string &text);
+
 // What others' configurations are read into.
 struct ExperimentText {
   struct Flow {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "importers/experiment_text.h"
 #include "job/files.h"
 
 namespace xr::importers {
@@ -15,17 +16,6 @@ namespace {
 constexpr const char *kRate = "100gbit", *kDelay = "1us";
 constexpr size_t kMostLinks = 256; // of a switch
 constexpr size_t kMostPods = 32;   // of a fat tree
-
-// In YAML's double quotes.
-std::string quoted(const std::string &text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\')
-      out += '\\';
-    out += c;
-  }
-  return out + '"';
-}
 
 // Ranks that one switch does not have links for are in the smallest fat tree that has hosts.
 Result<std::string> topology(size_t ranks) {

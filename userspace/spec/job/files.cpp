@@ -20,7 +20,9 @@ Result<Job> goal_file(const std::string &path, const std::string &name) {
 
 Result<Job> simai_file(const std::string &path, const std::string &name) {
   const std::string text = XR_TRY(parse::read_file(path));
-  return read_simai(text, name).in(path);
+  auto job = XR_TRY(read_simai(text, path)); // errors name the file
+  job.name = name;
+  return job;
 }
 
 struct Format {
