@@ -144,7 +144,7 @@ private:
     return vars && vars.IsMap() && vars[key].IsDefined();
   }
   static Status of(const std::string &key, const Status &done) {
-    return done ? done : Status(done.error().in(kOfSetting + key).as_usage());
+    return done ? done : Status(done.error().in(std::string(kOfSetting) + key).as_usage());
   }
 
   Status set_variable(const std::string &key, const std::string &text) {

@@ -33,7 +33,7 @@ bool contains(const YAML::Node &value, const YAML::Node &node) {
 Error YamlReader::at(const YAML::Node &node, const Error &error) const {
   for (const auto &[value, key] : set_)
     if (contains(value, node))
-      return error.in(kOfSetting + key).as_usage();
+      return error.in(std::string(kOfSetting) + key).as_usage();
   return parse::at_line(node, error);
 }
 

@@ -16,7 +16,7 @@
 namespace xr::experiment {
 
 // With this begin errors of a value that was set, and its key follows.
-inline const std::string kOfSetting = " --set ";
+inline constexpr std::string_view kOfSetting = " --set ";
 
 // Values that were set on the command line, with their keys.
 using SetValues = std::vector<std::pair<YAML::Node, std::string>>;
