@@ -204,6 +204,11 @@ void World::build_routes() {
     if (hosts_[i].router)
       build_router(*hosts_[i].router, i, draw(seed, kHostSeeds + i));
   network_.next_hops.clear();
+  const auto chooses = [](const Router &router) { return !router.groups.empty(); };
+  pool_.hash_paths(std::ranges::any_of(switches_, chooses) ||
+                   std::ranges::any_of(hosts_, [&](const Host &host) {
+                     return host.router && chooses(*host.router);
+                   }));
 }
 
 void World::build_router(Router &router, uint32_t node, uint64_t salt) {
@@ -254,6 +259,7 @@ Status World::build_flows() {
     flow_of_qp_.resize(qps, i);
   }
   join_jobs();
+  crowded_ = flows_.size() > kCrowd;
   if (scenario_.reorder)
     first_psns_.assign(qps, kNone);
   return {};

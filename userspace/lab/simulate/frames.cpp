@@ -103,7 +103,7 @@ wire::Frame hold(FramePool &pool, uint32_t handle, const packet::Outgoing &packe
   held.fields = packet.fields;
   held.length = static_cast<uint32_t>(shape.bytes().size());
   const packet::Layout &layout = shape.layout();
-  held.addresses = layout.bth - layout.l3 == ROCE_IPV4_LEN + ROCE_UDP_LEN
+  held.addresses = pool.hashes() && layout.bth - layout.l3 == ROCE_IPV4_LEN + ROCE_UDP_LEN
                        ? uint64_t{packet::destination_of(shape.known())[3]} << 32 |
                              packet::source_of(shape.known())[3]
                        : 0;

@@ -22,7 +22,7 @@ struct HeldFrame {
   uint32_t length = 0;      // bytes without FCS
   uint32_t destination = 0; // host
   uint32_t flow = 0;        // whose frame, or whose answer; kNone: of none
-  uint64_t addresses = 0;   // as in PathKey; with a template of IPv4
+  uint64_t addresses = 0;   // as in PathKey; with FramePool::hashes() and a template of IPv4
   uint32_t raw = 0;
   uint8_t raw_headers = 0; // bytes
   bool bad_icrc = false;
@@ -48,6 +48,9 @@ public:
     free_.push_back(handle);
   }
   size_t in_use() const { return frames_.size() - free_.size(); }
+  // Whether frames carry what their paths are chosen by.
+  void hash_paths(bool on) { hashes_ = on; }
+  bool hashes() const { return hashes_; }
 
   HeldFrame &operator[](uint32_t handle) { return frames_[handle]; }
   const HeldFrame &operator[](uint32_t handle) const { return frames_[handle]; }
@@ -64,6 +67,7 @@ public:
   }
 
 private:
+  bool hashes_ = false;
   std::vector<HeldFrame> frames_;
   std::vector<uint32_t> free_;
   std::vector<Raw> raws_;

@@ -275,18 +275,18 @@ void World::receive(uint32_t host, const wire::Frame &frame, uint32_t overhead) 
 void World::receive_request(uint32_t host, FlowRun &run, std::span<const uint8_t> frame,
                             roce_class class_, const roce_packet &packet) {
   responder::Responder &responder = responder_of(host, run);
-  const auto taken = [&] {
-    const RespondCounts &counts = responder.counts();
+  const auto taken = [](const RespondCounts &counts) {
     return counts.in_order + counts.unreliable + counts.datagrams + counts.kept;
   };
-  const uint64_t before = taken(), no_room = responder.counts().kept_no_room,
-                 messages = responder.counts().messages;
+  const RespondCounts &had = responder.counts();
+  const uint64_t before = taken(had), no_room = had.kept_no_room, messages = had.messages;
   responder.receive(now_, frame, class_, packet);
-  if (taken() != before)
+  const RespondCounts &has = responder.counts();
+  if (taken(has) != before)
     run.counts.bytes += packet.payload;
-  run.counts.kept_no_room += responder.counts().kept_no_room - no_room;
-  if (responder.counts().messages != messages && (run.posted || run.job != kNone)) [[unlikely]]
-    messages_arrived(run, responder.counts().messages - messages);
+  run.counts.kept_no_room += has.kept_no_room - no_room;
+  if (has.messages != messages && (run.posted || run.job != kNone)) [[unlikely]]
+    messages_arrived(run, has.messages - messages);
   if (responder.wake_at() != hosts_[host].responder_wake)
     schedule_host(host);
 }

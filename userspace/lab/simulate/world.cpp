@@ -21,10 +21,13 @@ const FrameTotals &World::totals() {
 }
 
 void World::run_until(uint64_t ns) {
+  if (fluid_)
+    return run_fluid_until(ns);
+  ns = std::min(ns, scenario_.duration_ns);
   for (;;) {
-    ns = std::min(ns, scenario_.duration_ns); // which a job may end
-    const uint64_t event = fluid_ ? fluid_->next() : queue_.time(),
-                   action = actions_.empty() ? kNever : actions_.top().at;
+    if (scenario_.until_done) [[unlikely]]
+      ns = std::min(ns, scenario_.duration_ns); // which a job may end
+    const uint64_t event = queue_.time(), action = actions_.empty() ? kNever : actions_.top().at;
     const uint64_t at = std::min(event, action);
     if (at > ns)
       break;
@@ -36,11 +39,6 @@ void World::run_until(uint64_t ns) {
       continue;
     }
     totals_.events++;
-    if (fluid_) {
-      for (uint32_t flow; fluid_->take(now_, flow);)
-        fluid_arrived(flow);
-      continue;
-    }
     const uint32_t entity = queue_.entity();
     const auto wires = static_cast<uint32_t>(ports_.size());
     if (entity < wires)
@@ -147,7 +145,7 @@ void World::run_wire(uint32_t wire) {
     next = next_of(port);
   } while (next <= now_);
   queue_.set(wire, next);
-  if (crowded()) [[unlikely]]
+  if (crowded_) [[unlikely]]
     prefetch_coming(port);
   if (port.from < network_.hosts && hosts_[port.from].waits)
     schedule_host(port.from);

@@ -95,8 +95,6 @@ private:
   void change(uint32_t number);
   void pause(uint32_t number);
   void run_wire(uint32_t wire);
-  // What flows and frames need does not stay in the cache from one use to the next.
-  bool crowded() const { return flows_.size() > kCrowd; }
   void prefetch_coming(const Port &port) const;
   void run_pauses(uint32_t wire);
   void send_pauses(uint32_t wire);
@@ -221,6 +219,7 @@ private:
   // flowing.cpp
   Status check_fluid() const;
   Status build_fluid();
+  void run_fluid_until(uint64_t ns);
   FluidWay way_of(const FlowRun &run, const flow::Flow &flow) const;
   void begin_fluid(uint32_t number, std::optional<uint64_t> message);
   void fluid_arrived(uint32_t number);
@@ -252,7 +251,9 @@ private:
   uint32_t needs_ = 0;
   // Where hops are needed: by frame; by flow, of the newest request that arrived.
   std::vector<HopStack> hops_, flow_hops_;
-  bool passes_ = false;              // there are rules or captures
+  bool passes_ = false; // there are rules or captures
+  // What flows and frames need does not stay in the cache from one use to the next.
+  bool crowded_ = false;
   std::vector<uint32_t> first_psns_; // by QP from kFirstQp on, with `reorder`; kNone: none sent
   std::vector<bool> down_;           // by wire; empty: none was ever down
   FrameTotals totals_;
