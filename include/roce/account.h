@@ -362,11 +362,12 @@ ROCE_OUTLINE int roce_learn_cm(struct roce_env *env, struct roce_packet *p,
   *announced = *p;
   roce_reverse_request_key(env, &p->key, cm->qpn, &announced->key);
   announced->psn = cm->psn;
+  announced->payload = code; /* not on BPF's stack */
   s = roce_stream_at(env, roce_stream_of(env, announced));
   if (!s)
     return 0;
   roce_lock(s);
-  roce_stream_announce(s, cm->psn, code);
+  roce_stream_announce(s, announced->psn, announced->payload);
   roce_unlock(s);
   scratch->trace.found = (scratch->trace.found & ~(__u32)ROCE_FOUND_NEW) | ROCE_FOUND_ANNOUNCED;
   roce_begin_qp(env, &announced->key,

@@ -180,6 +180,7 @@ static ROCE_INLINE void roce_follow_refused_by_rnr(struct roce_env *env, struct 
                             roce_psn_add(s->psn, 1));
   f->open.nak_ns = s->now;
   f->open.nak_frame = s->frame;
+  f->open.rnr_timer = (__u8)(ROCE_SYNDROME_VALUE(s->syndrome) + 1);
   f->open.last_sent_ns = roce_follow_previous_request_ns(f);
 }
 

@@ -9,7 +9,7 @@
  * Incremented when the key, value or meaning of a map that userspace reads changes. Every
  * attachment has it in its .rodata.
  */
-#define ROCE_ABI 11
+#define ROCE_ABI 12
 
 struct roce_config {
   __u32 abi;
@@ -103,6 +103,7 @@ struct roce_pair {
 struct roce_aside {
   __u64 ce;     /* time of the last CE mark; units as in paces */
   __u64 nak;    /* time of the last NAK */
+  __u64 passed; /* time of its last CNP */
   __u64 cnp;    /* the CNP to send: DSCP << 26 | QPN */
   __u64 number; /* number of its QP, in the order seen by the port: see roce_number_in */
 };

@@ -45,7 +45,7 @@ struct roce_episode {
   __u8 cause;          /* enum roce_cause */
   __u8 kind;           /* enum roce_kind: the stream that misses PSNs */
   __u8 corrupted;      /* what is missing passed here with a wrong iCRC; captures only */
-  __u8 reserved;
+  __u8 rnr_timer;      /* code of the RNR NAK's timer (rnr.h), plus 1; 0: no RNR NAK */
 };
 ROCE_STATIC_ASSERT(sizeof(struct roce_episode) == 112, "roce_episode is 112 bytes");
 

@@ -313,11 +313,12 @@ static ROCE_INLINE int roce_stream_answered(struct roce_env *env, const struct r
 }
 
 /*
- * CE marks before a CNP of stream `id`, on the streams that it slows down (requests and READ
- * responses): 1, there are; 0, there are none; -1, no such stream is known.
+ * CE marks within `span` from `since` on, of the streams that a CNP of stream `id` slows down
+ * (requests and READ responses): 1, there are; 0, there are none; -1, no such stream is known.
  */
-static ROCE_INLINE int roce_marked_before(struct roce_env *env, const struct roce_packet *p,
-                                          __u32 id, struct roce_scratch *scratch, __u64 now) {
+static ROCE_INLINE int roce_marked_since(struct roce_env *env, const struct roce_packet *p,
+                                         __u32 id, struct roce_scratch *scratch, __u64 since,
+                                         __u64 span) {
   int marked = -1;
 
   if (!roce_stream_answered(env, p, id, scratch))
@@ -330,30 +331,46 @@ static ROCE_INLINE int roce_marked_before(struct roce_env *env, const struct roc
     __u64 ce = aside ? ROCE_LOAD(&aside->ce) : 0;
 
     if (slowed != ROCE_NO_STREAM)
-      marked = ce == roce_timeless(slowed) || roce_is_recent(env, ce, slowed, now) ? 1 : 0;
+      marked = ce == roce_timeless(slowed) ||
+               (ce >> 40 == slowed + 1 && ((ce - since) & ROCE_PACE_TIME) <= span);
     scratch->answered.qp_kind ^= ROCE_KIND_RESPONSE << ROCE_KIND_SHIFT;
   }
   return marked;
 }
 
-/* Counts a CNP of stream `id` by its likely cause. */
+/*
+ * Counts a CNP of stream `id` by its likely cause. A mark since the CNP before has not been
+ * answered; nor, perhaps, one within the window before that one, if it passed just now: a
+ * notification point paces its CNPs, and they take a while.
+ */
 ROCE_OUTLINE int roce_explain_cnp(struct roce_env *env, const struct roce_packet *p, __u32 id) {
   struct roce_scratch *scratch = roce_scratch_of(env);
-  struct roce_totals *t = roce_totals_of(env);
-  const struct roce_aside *own = roce_aside_at(env, id & (ROCE_ASIDES - 1));
+  struct roce_aside *own = roce_aside_at(env, id & (ROCE_ASIDES - 1));
   struct roce_shared *shared = roce_shared_of(env);
-  __u64 now = roce_moment_now(env);
-  int marked;
+  __u64 now = roce_moment_now(env), window = roce_cnp_window(env) >> ROCE_PACE_SHIFT, before = 0;
+  struct roce_totals *t;
+  int marked, refused;
 
-  if (!p || !scratch || !t || !own || !shared)
+  if (!p || !scratch || !own || !shared)
     return 0;
   if (!ROCE_LOAD(&shared->cnps_seen))
     ROCE_STORE(&shared->cnps_seen, 1);
-  marked = roce_marked_before(env, p, id, scratch, now);
+  refused = roce_is_recent(env, ROCE_LOAD(&own->nak), id, now);
+  if (ROCE_LOAD(&own->passed) >> 40 == id + 1)
+    before = (now - ROCE_LOAD(&own->passed)) & ROCE_PACE_TIME;
+  if (before > ROCE_PACE_TIME >> 1) /* another CPU's, later */
+    before = 0;
+  ROCE_STORE(&own->passed, (__u64)(id + 1) << 40 | now);
+  if (before <= 2 * window)
+    before += window;
+  marked = roce_marked_since(env, p, id, scratch, now - before, before + window);
+  t = roce_totals_of(env);
+  if (!t)
+    return 0;
   if (marked > 0) {
     t->cnps_after_ce++;
     scratch->trace.found |= ROCE_FOUND_CNP_AFTER_CE;
-  } else if (roce_is_recent(env, ROCE_LOAD(&own->nak), id, now)) {
+  } else if (refused) {
     t->cnps_after_nak++;
     scratch->trace.found |= ROCE_FOUND_CNP_AFTER_NAK;
   } else if (!marked) {
@@ -366,6 +383,24 @@ ROCE_OUTLINE int roce_explain_cnp(struct roce_env *env, const struct roce_packet
   return 0;
 }
 
+/* A NAK of stream `id`: the stream of requests that it answers learns what its receiver misses. */
+ROCE_OUTLINE int roce_pass_nak(struct roce_env *env, const struct roce_packet *p, __u32 id) {
+  struct roce_scratch *scratch = roce_scratch_of(env);
+  struct roce_stream *s;
+
+  if (!p || !scratch || ROCE_SYNDROME_VALUE(p->syndrome) ||
+      !roce_stream_answered(env, p, id, scratch))
+    return 0;
+  s = roce_stream_at(env, roce_table_find(env, &scratch->answered,
+                                          roce_key_hash(&scratch->answered, roce_hash_seed(env))));
+  if (!s)
+    return 0;
+  roce_lock(s);
+  roce_lost_nak(s, (__u32)(ROCE_LOAD(&s->word) & ROCE_WORD_PSN), p->psn);
+  roce_unlock(s);
+  return 0;
+}
+
 /* Learns about the other direction from a packet that took the slow path. */
 ROCE_OUTLINE int roce_learn(struct roce_env *env, const struct roce_packet *p, __u32 id) {
   struct roce_scratch *scratch = roce_scratch_of(env);
@@ -374,8 +409,10 @@ ROCE_OUTLINE int roce_learn(struct roce_env *env, const struct roce_packet *p, _
     return 0;
   if (p->ecn == ROCE_ECN_CE)
     roce_remember_ce(env, id, roce_clock(env));
-  if (scratch->outcome.nak)
+  if (scratch->outcome.nak) {
     roce_remember_nak(env, id);
+    roce_pass_nak(env, p, id);
+  }
   if (scratch->outcome.asks)
     return roce_ask(env, p, id);
   if (p->info & ROCE_OP_CNP)

@@ -65,8 +65,34 @@ enum roce_stream_counters {
   ROCE_STREAM_CE,
   ROCE_STREAM_CNPS,
   ROCE_HOLES_FORGOTTEN,
+  ROCE_LOST,        /* PSNs lost before the observer: lost.h */
+  ROCE_LOST_UNSURE, /* perhaps also these */
+  ROCE_LOST_AFTER,  /* NAKs for PSNs that had passed */
+  ROCE_LATE,        /* PSNs that came late, and were not sent again */
+  ROCE_GO_BACKS,    /* rounds: times that the sender went back */
   ROCE_STREAM_COUNTERS,
 };
+
+struct roce_interval {
+  __u32 start;
+  __u32 length;
+};
+
+/* Gaps between the first packets of a round, at most. */
+#define ROCE_BACK_GAPS 2
+
+/* Intervals that were not sent again, or lost again, in a round; a power of two. */
+#define ROCE_AGAIN 4
+
+/* roce_stream.lost_flags */
+#define ROCE_LOST_STUCK 1u    /* `accepted` is not the expected PSN */
+#define ROCE_LOST_BACK 2u     /* `back_*` are in use */
+#define ROCE_LOST_BEGINS 4u   /* the first of them begins an answer */
+#define ROCE_LOST_ROUNDS 8u   /* the sender is known to go back */
+#define ROCE_LOST_NAK 16u     /* `nak_psn` is valid */
+#define ROCE_LOST_LATE 32u    /* `late_psn` is valid */
+#define ROCE_LOST_PENDING 64u /* `late_filled` PSNs from there may have been sent again */
+#define ROCE_LOST_ASKED 128u  /* a NAK had requested them, so that they count as lost */
 
 struct roce_stream {
   struct roce_key key;
@@ -94,8 +120,26 @@ struct roce_stream {
   /* A hole is [start, start + length). hole_start has start and the length's low byte. */
   __u32 hole_start[ROCE_HOLES];
   __u8 hole_length_high[ROCE_HOLES];
+
+  /* What a go-back-N receiver at the observer's place has, and what was lost before it: lost.h. */
+  __u32 accepted : 24; /* its next PSN */
+  __u32 lost_flags : 8;
+  /* Packets before the end of the previous one, `back_last`: late, or the first of a new round. */
+  __u32 back_psn, back_last;
+  __u32 back_next;   /* the PSN after those in order from back_psn on */
+  __u32 back_end;    /* after the highest */
+  __u32 back_tail;   /* after the newest */
+  __u16 back_filled; /* their PSNs that were missing in the round */
+  __u16 late_filled;
+  struct roce_interval back_gap[ROCE_BACK_GAPS]; /* between them: lost, if they are a round */
+  __u32 late_psn;                                /* of the newest late packet */
+  __u32 nak_psn;                                 /* of the newest NAK */
+  __u32 head; /* PSNs lost again at the begin of this round, if the receiver was without them */
+  __u32 gone_psn, gone_end, gone; /* the rounds before, and how many seemed lost again in them */
+  __u32 again_next;
+  struct roce_interval again[ROCE_AGAIN]; /* not sent again in this round */
 };
-ROCE_STATIC_ASSERT(sizeof(struct roce_stream) == 248, "a stream costs 248 bytes");
+ROCE_STATIC_ASSERT(sizeof(struct roce_stream) == 384, "a stream costs 384 bytes");
 ROCE_STATIC_ASSERT(__builtin_offsetof(struct roce_stream, messages) == 64,
                    "what every packet touches is the first cache line");
 
@@ -176,11 +220,6 @@ enum roce_event_type {
   ROCE_EVENT_TYPES,
 };
 
-struct roce_interval {
-  __u32 start;
-  __u32 length;
-};
-
 /*
  * All findings about a packet, for capture; unlike events, they are not limited in number. Without
  * ROCE_FOUND_SLOW the packet was in order, or a plain ACK, with no other finding.
@@ -228,6 +267,7 @@ struct roce_outcome {
   __u8 forgotten; /* the record no longer belongs to this stream */
   __u8 asks;      /* a request whose answer may give the sender's QPN, or such an answer */
   __u8 nak;       /* a NAK, even if its event was suppressed */
+  __u8 window;    /* of the rate limit of events */
   __u32 flags;    /* of roce_stream.word */
   __u32 last;     /* PSN after the previous packet */
   __u32 psns;     /* number of PSNs that the packet covers */
@@ -236,6 +276,7 @@ struct roce_outcome {
   __u32 found;               /* enum roce_found */
   __u32 filled;              /* PSNs received that had been skipped */
   __u32 jumped;              /* PSNs between the previous packet and this one */
+  __u32 missing;             /* of its PSNs, those that were missing in the round: lost.h */
 };
 
 /* Data on the current packet, for capture; cleared only when capture is enabled. */

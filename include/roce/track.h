@@ -9,7 +9,7 @@
 #ifndef ROCE_TRACK_H
 #define ROCE_TRACK_H
 
-#include "holes.h"
+#include "lost.h"
 #include "skip.h"
 
 /* Windows of 2^30 ns without a packet after which a stream can be removed from a full table. */
@@ -76,12 +76,11 @@ static ROCE_INLINE int roce_stream_fast_ack(struct roce_stream *s, const struct 
 }
 
 /* Applies the rate limit to the packet's events. */
-static ROCE_INLINE void roce_stream_limit(struct roce_stream *s, __u8 window,
-                                          struct roce_outcome *o) {
+static ROCE_INLINE void roce_stream_limit(struct roce_stream *s, struct roce_outcome *o) {
   if (!o->events)
     return;
-  if (s->event_window != window) {
-    s->event_window = window;
+  if (s->event_window != o->window) {
+    s->event_window = o->window;
     s->event_count = 0;
   }
   if (s->event_count < ROCE_EVENTS_PER_WINDOW) {
@@ -138,6 +137,8 @@ static ROCE_INLINE void roce_stream_after_read(struct roce_stream *s, const stru
   if (o->pmtu_code) {
     o->legal = 0;
     o->last = roce_psn_add(o->last, roce_read_psns(length, o->pmtu_code & 7) - 1);
+    if (s->accepted == s->last)
+      s->accepted = o->last;
     if (roce_psn_diff(o->last, o->expected) > 0)
       o->expected = o->last;
     return;
@@ -159,6 +160,7 @@ static ROCE_INLINE void roce_stream_stand(struct roce_stream *s, const struct ro
   if (!(s->flags & ROCE_STREAM_STARTED)) {
     s->flags = s->flags | ROCE_STREAM_STARTED;
     s->first_psn = o->expected = o->last = p->psn;
+    roce_lost_start(s, p->psn);
   }
   o->pmtu_code = (o->flags & ROCE_WORD_PMTU) >> ROCE_WORD_PMTU_SHIFT;
   if (p->info & (ROCE_OP_FIRST | ROCE_OP_MIDDLE) && !(o->flags & ROCE_WORD_PMTU_FIXED) && seen)
@@ -263,6 +265,9 @@ static ROCE_INLINE void roce_stream_close(struct roce_stream *s, const struct ro
   }
   if (p->info & ROCE_OP_ENDS_MESSAGE && !o->duplicate)
     ROCE_ADD(&s->messages, 1);
+  ROCE_STAGE();
+  roce_lost_track(s, p, o);
+  ROCE_STAGE();
   s->last = roce_psn_add(p->psn, o->psns);
 
   o->flags &= ROCE_WORD_PMTU_FIXED | ROCE_WORD_READ_OPEN;
@@ -295,6 +300,12 @@ static ROCE_INLINE __u64 roce_stream_take(struct roce_stream *s) {
 
   if (word & ROCE_WORD_FAST) /* the previous packet was in order */
     s->last = word & ROCE_WORD_PSN;
+  if (!(s->lost_flags & ROCE_LOST_STUCK)) {
+    s->accepted = word & ROCE_WORD_PSN;
+  } else if (roce_psn_diff(word & ROCE_WORD_PSN, s->accepted) > ROCE_LOST_REACH) {
+    s->accepted = word & ROCE_WORD_PSN;
+    s->head = 0;
+  }
   ROCE_ADD(&s->packets, (word - s->base) & ROCE_WORD_PSN);
   ROCE_ADD(&s->bytes, word >> ROCE_WORD_BYTES_SHIFT);
   return word & (ROCE_WORD_PSN | ROCE_WORD_FLAGS);
@@ -310,6 +321,9 @@ static ROCE_INLINE void roce_stream_publish(struct roce_stream *s, __u64 word) {
   int asks = roce_stream_asks(s), request = roce_key_kind(&s->key) == ROCE_KIND_REQUEST;
 
   s->base = word & ROCE_WORD_PSN;
+  s->lost_flags = s->lost_flags & ~ROCE_LOST_STUCK;
+  if (s->accepted != (word & ROCE_WORD_PSN))
+    s->lost_flags = s->lost_flags | ROCE_LOST_STUCK;
   if (request) {
     word = (word & ~ROCE_WORD_ASKS) | (ROCE_LOAD(&s->word) & ROCE_WORD_TICK);
     if (asks)
@@ -382,6 +396,7 @@ static ROCE_INLINE void roce_stream_slow(struct roce_stream *s, const struct roc
 
   o->expected = o->end = word & ROCE_WORD_PSN;
   o->flags = word & ROCE_WORD_FLAGS;
+  o->window = window;
   ROCE_ADD(&s->packets, 1);
   ROCE_ADD(&s->bytes, length);
   if (p->ecn == ROCE_ECN_CE) {
@@ -404,7 +419,7 @@ static ROCE_INLINE void roce_stream_slow(struct roce_stream *s, const struct roc
   else
     roce_stream_track(s, p, o);
   ROCE_STAGE();
-  roce_stream_limit(s, window, o);
+  roce_stream_limit(s, o);
   roce_stream_publish(s, o->end | o->flags);
 }
 
@@ -420,6 +435,7 @@ static ROCE_INLINE void roce_stream_announce(struct roce_stream *s, __u32 psn, _
   s->flags = s->flags | ROCE_STREAM_STARTED;
   roce_stream_forget_src_qp(s);
   s->first_psn = s->last = psn;
+  roce_lost_start(s, psn);
   roce_holes_clear(s);
   roce_set_run(s, 0);
   s->read_len = 0;

@@ -189,7 +189,7 @@ TEST_F(Bridge, RefusedWhereSomethingIs) {
   ASSERT_NO_FATAL_FAILURE(build());
   const uint32_t before = hook_of("xr0");
   EXPECT_REFUSED(attach("xr0", netns_, small()), "already attached");
-  EXPECT_REFUSED(bridge("xr1", "xr0", netns_, small(), true), "already attached");
+  EXPECT_REFUSED(bridge("xr1", "xr0", netns_, small(), false), "already attached");
   EXPECT_REFUSED(bridge("xr0", "xr2", netns_, small(), true), "already attached");
   EXPECT_REFUSED(bridge("xr2", "xr1", netns_, small(), true), "already attached");
   EXPECT_REFUSED(bridge("xr2", "xr2", netns_, small(), true), "two ports");

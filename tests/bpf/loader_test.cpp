@@ -214,7 +214,7 @@ TEST_F(Loader, AMillionStreams) {
   // Before 6.4 a kernel gives an estimate, which counts a key for each element of an array: 4
   // bytes, rounded up to 8.
   const uint64_t keys = kernel_before(6, 4) ? 8 * 1'000'000u : 0;
-  EXPECT_LE(report->port.map_bytes, 256'000'000u + (4u << 20) + keys);
+  EXPECT_LE(report->port.map_bytes, 392'000'000u + (4u << 20) + keys);
   auto port = AttachedPort::open("xr0", netns_);
   ASSERT_OK(port);
   EXPECT_OK(port->snapshot());

@@ -27,7 +27,7 @@ loses() {
 }
 
 # Go-back-N by hand: PSNs first..9, of which 5th to 9th are sent three times; two QPs in turn.
-python3 - "$scratch/once.pcap" "$scratch/goback.pcap" "$scratch/place" <<'EOP'
+python3 - "$scratch/once.pcap" "$scratch/goback.pcap" "$scratch/place" "$scratch/then.pcap" <<'EOP'
 import struct
 import sys
 import zlib
@@ -64,8 +64,9 @@ def capture(path, packets):
 
 
 places = {}
-once, goback, out = sys.argv[1:]
+once, goback, out, then = sys.argv[1:]
 capture(once, [(qp, psn) for psn in range(20) for qp in (0x22, 0x11)])
+capture(then, [(qp, psn) for psn in range(20, 40) for qp in (0x22, 0x11)])
 order = [*range(9), *range(4, 9), *range(4, 12)]
 capture(goback, [(qp, psn) for psn in order for qp in (0x22, 0x11)])
 with open(out, "w") as f:
@@ -100,6 +101,29 @@ loses "$once" "$(for n in 5 6 7; do place "$once" 0x22 $n; done | paste -sd ' ')
 # A stream that rewound for real: the first of all data packets once, and none of those again.
 file=$(capture loss_rc_send_v4)
 loses "$file" 1 qp 1 psn 1 iter 1 drop
+
+# Streams that have passed continue, unless they begin again with the rule.
+unbridge
+bridge
+then=$scratch/then.pcap
+notes() { grep -c "$1" "$scratch/last.err" || true; }
+keep xr impair box0 add qp 0x22 psn 5 drop
+assert_eq "1 0" "$(notes 'with .iter 1., only the first time') $(notes 'zero --streams')" "notes of a rule on a new port"
+replay_left "$once"
+seen_right "$scratch/seen.pcap"
+assert_eq "$(place "$once" 0x22 5)" "$(places_lost "$once" "$scratch/seen.pcap")" "packets lost at first"
+keep xr impair box0 zero
+assert_eq 1 "$(notes "xdp-roce --netns $box impair box0 zero --streams")" "note of zero"
+replay_left "$then"
+seen_right "$scratch/seen.pcap"
+assert_eq "" "$(places_lost "$then" "$scratch/seen.pcap")" "packets lost after zero: P continues"
+keep xr impair box0 zero --streams
+assert_eq 0 "$(notes 'zero --streams')" "note of zero --streams"
+assert_eq 0 "$(xr --json streams box0 | jq '[.streams[].packets] | add // 0')" "packets after zero --streams"
+replay_left "$then"
+seen_right "$scratch/seen.pcap"
+assert_eq "$(place "$then" 0x22 25)" "$(places_lost "$then" "$scratch/seen.pcap")" "packets lost after zero --streams"
+assert_eq 40 "$(xr --json streams box0 | jq '[.streams[].packets] | add')" "packets of the streams since"
 
 # First match wins, whether it selects or not.
 unbridge

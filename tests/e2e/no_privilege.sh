@@ -34,6 +34,8 @@ done
 
 nobody --json analyze "$scratch/capture.pcap" >"$scratch/report.json"
 assert_json "$scratch/report.json" '.frames.rocev2 == 200'
+nobody --json doctor >"$scratch/doctor.json" || true # its hints repeat what was typed
+assert_json "$scratch/doctor.json" "any(.checks[].hint; . == \"sudo $scratch/xdp-roce --json doctor\")"
 nobody --help | grep -q attach || fail "--help"
 nobody attach --help | grep -q -- --streams || fail "attach --help"
 nobody --version | grep -qi libbpf || fail "--version does not tell libbpf's"

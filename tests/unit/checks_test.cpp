@@ -3,6 +3,8 @@
 // fires on real captures of correct peers.
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <fstream>
 #include <string_view>
 
 #include <gtest/gtest.h>
@@ -25,6 +27,7 @@ struct Made {
   Snapshot snapshot;
   Episodes episodes;
   PassiveLatency latency;
+  checks::DscpMap dscp_map = checks::DscpMap::unknown();
 
   static roce_key key(uint8_t from, uint8_t to, uint32_t qp, roce_kind kind) {
     roce_key key{};
@@ -81,9 +84,12 @@ struct Made {
     PairRow &row = episodes.pairs.emplace_back();
     row.name.key = key(1, 2, 0x11, ROCE_KIND_REQUEST);
     row.answers = true;
+    if (snapshot.streams.empty())
+      stream(1, 2);
   }
   SetupCheck check(const std::string &name) const {
-    const auto all = checks::check_setup({snapshot, &episodes, &latency});
+    const auto all = checks::check_setup(
+        {.snapshot = snapshot, .episodes = &episodes, .latency = &latency, .dscp_map = dscp_map});
     const auto found = std::ranges::find(all, name, &SetupCheck::name);
     EXPECT_NE(found, all.end()) << name;
     return found == all.end() ? SetupCheck{} : *found;
@@ -135,6 +141,9 @@ TEST(Checks, MarksAreAnswered) {
   const size_t data = made.stream(1, 2);
   made.count(data, ROCE_STREAM_CE, 5);
   EXPECT_EQ(made.status("marks_answered"), Status::Unknown); // one direction
+  Made elsewhere = made; // data come back, answers do not: they may take another path
+  elsewhere.count(elsewhere.stream(2, 1, 0x31), ROCE_STREAM_CE, 5);
+  EXPECT_EQ(elsewhere.status("marks_answered"), Status::Unknown);
   const size_t answers = made.stream(2, 1, 0x21, ROCE_KIND_RESPONSE);
   EXPECT_EQ(made.status("marks_answered"), Status::Fail);
   made.count(answers, ROCE_STREAM_CNPS, 1);
@@ -216,8 +225,15 @@ TEST(Checks, PfcIsWhereTheDataIs) {
   };
   EXPECT_EQ(with(3, 3, 4, 99'000'000).status("pfc_class"), Status::Ok);
   EXPECT_EQ(with(3, 4, 4, 0).status("pfc_class"), Status::Warn);
-  EXPECT_EQ(with(8, 3, 4, 0).status("pfc_class"), Status::Ok);   // by DSCP 26 / 8
-  EXPECT_EQ(with(8, 4, 4, 0).status("pfc_class"), Status::Warn); // the same
+  Made untagged = with(8, 4, 4, 0);
+  EXPECT_EQ(untagged.status("pfc_class"), Status::Unknown); // no map is known
+  untagged.dscp_map = checks::read_dscp_map("div8").get();
+  EXPECT_EQ(untagged.status("pfc_class"), Status::Warn); // 26 / 8 is 3
+  untagged.dscp_map = checks::read_dscp_map("3:3,26:4").get();
+  EXPECT_EQ(untagged.status("pfc_class"), Status::Ok);
+  untagged.dscp_map = checks::DscpMap::unknown();
+  untagged.packets(untagged.stream(1, 3), 9, 26 << 2, 4); // where it is tagged, it shows the map
+  EXPECT_EQ(untagged.status("pfc_class"), Status::Ok);
   EXPECT_EQ(with(3, 3, 0, 0).status("pfc_class"), Status::Warn); // never released
   EXPECT_EQ(with(3, 3, 4, 101'000'000).status("pfc_class"), Status::Fail);
   EXPECT_NE(with(3, 3, 4, 101'000'000).check("pfc_class").value.find("02:00:00:00:00:2a"),
@@ -243,14 +259,17 @@ TEST(Checks, LosslessIsLossless) {
   add_pfc(made, 3, 4, 4);
   EXPECT_EQ(made.status("lossless"), Status::Ok);
   Made again = made; // lost, and sent again
-  again.count(data, ROCE_JUMPED, 5);
+  again.count(data, ROCE_LOST, 5);
   EXPECT_EQ(again.status("lossless"), Status::Fail);
-  made.count(data, ROCE_SKIPPED, 1);
   Made late = made; // and reordered
-  late.count(data, ROCE_FILLED, 1);
-  late.count(data, ROCE_REORDERED, 1);
+  late.count(data, ROCE_LATE, 1);
   late.count(data, ROCE_JUMPED, 2);
   EXPECT_EQ(late.status("lossless"), Status::Ok);
+  Made after = made; // passed here, and a NAK asked for it
+  after.count(data, ROCE_LOST_AFTER, 1);
+  EXPECT_EQ(after.status("lossless"), Status::Warn);
+  EXPECT_NE(after.check("lossless").value.find("1 lost after this tap"), std::string::npos);
+  made.count(data, ROCE_LOST, 1);
   EXPECT_EQ(made.status("lossless"), Status::Fail);
   made.snapshot.totals.pfc_xoff[3] = 0;
   EXPECT_EQ(made.status("lossless"), Status::Unknown); // it may be a class that loses
@@ -393,6 +412,66 @@ TEST(Checks, PeersObey) {
   made.finding(ROCE_FINDING_WRONG_PSN, 8);
   EXPECT_EQ(made.status("go_back_n"), Status::Fail);
   EXPECT_EQ(made.check("go_back_n").frames, std::vector<uint64_t>{8});
+}
+
+TEST(Checks, NaksThatBringNothing) {
+  Made made;
+  made.followed();
+  for (uint32_t i = 0; i < 5; i++)
+    made.episode(ROCE_CAUSE_NAK, i);
+  EXPECT_EQ(made.status("go_back_n"), Status::Ok);
+  made.episodes.episodes[1].by_timer = made.episodes.episodes[4].by_timer = true;
+  EXPECT_EQ(made.status("go_back_n"), Status::Warn);
+  EXPECT_TRUE(made.check("go_back_n").value.starts_with("2 of 5 NAKs brought nothing"));
+  EXPECT_EQ(made.check("go_back_n").frames, std::vector<uint64_t>{72});
+}
+
+// Pairs are remembered from before the time of the check, requests are of that time.
+TEST(Checks, AnIdlePortDecidesNothing) {
+  Made made;
+  made.followed();
+  made.snapshot.streams.clear();
+  EXPECT_EQ(made.status("retries"), Status::Unknown);
+  EXPECT_EQ(made.status("go_back_n"), Status::Unknown);
+}
+
+// Without answers only a pause says that a timer did it.
+TEST(Checks, RetriesThatNobodyAnswers) {
+  Made made;
+  made.followed();
+  made.episodes.pairs[0].answers = false;
+  for (int i = 0; i < 3; i++) {
+    made.episode(ROCE_CAUSE_UNKNOWN, 5);
+    made.episodes.episodes.back().episode.last_sent_ns = 1'000'000;
+    made.episodes.episodes.back().episode.resent_ns = 68'000'000;
+  }
+  EXPECT_EQ(made.status("retries"), Status::Warn);
+  for (EpisodeRow &row : made.episodes.episodes)
+    row.episode.resent_ns = 1'100'000;
+  EXPECT_EQ(made.status("retries"), Status::Ok);
+}
+
+TEST(DscpMap, Words) {
+  const checks::DscpMap map = checks::read_dscp_map("3:3,4:4").get();
+  EXPECT_EQ(map.priority[3], 3);
+  EXPECT_EQ(map.priority[4], 4);
+  EXPECT_EQ(map.priority[26], checks::DscpMap::kUnknown);
+  EXPECT_EQ(checks::read_dscp_map("div8").get().priority[63], 7);
+  for (const char *wrong : {"64:3", "3:8", "3:3,3:4", "3", "nosuchfile"})
+    EXPECT_FALSE(checks::read_dscp_map(wrong)) << wrong;
+}
+
+TEST(DscpMap, Files) {
+  const std::string path = testing::TempDir() + "/xr_dscp_map";
+  const auto of = [&path](const std::string &text) {
+    std::ofstream(path) << text;
+    return checks::read_dscp_map(path);
+  };
+  EXPECT_EQ(of("3:3 # lossless\n4:4\n").get().priority[4], 4);
+  EXPECT_EQ(of(R"({"DSCP_TO_TC_MAP": {"AZURE": {"3": "3", "46": "5"}}})").get().priority[46], 5);
+  EXPECT_FALSE(of(R"({"DSCP_TO_TC_MAP": {"A": {"3": "3"}, "B": {"3": "4"}}})"));
+  EXPECT_FALSE(of(R"({"DSCP_TO_TC_MAP": {"A": {"3": "9"}}})"));
+  std::remove(path.c_str());
 }
 
 TEST(Checks, Retries) {

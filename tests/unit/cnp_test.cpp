@@ -404,11 +404,13 @@ TEST_F(CnpCause, Ce) {
   cnp(kThen + 10 * kMicrosecond);
   cnp(kThen + ROCE_CNP_WINDOW_NS - 2 * kGrain);
   EXPECT_EQ(causes(), (Causes{2, 0, 0, 0}));
-  cnp(kThen + ROCE_CNP_WINDOW_NS + 2 * kGrain);
-  EXPECT_EQ(causes(), (Causes{2, 0, 1, 0}));
+  cnp(kThen + ROCE_CNP_WINDOW_NS + 2 * kGrain); // the one before may not have answered it
+  EXPECT_EQ(causes(), (Causes{3, 0, 0, 0}));
+  cnp(kThen + ROCE_CNP_WINDOW_NS + 4 * kGrain);
+  EXPECT_EQ(causes(), (Causes{3, 0, 1, 0}));
   ce(kThen + kSecond);
   cnp(kThen + kSecond);
-  EXPECT_EQ(causes(), (Causes{3, 0, 1, 0}));
+  EXPECT_EQ(causes(), (Causes{4, 0, 1, 0}));
 }
 
 TEST_F(CnpCause, Nak) {
@@ -466,9 +468,10 @@ TEST_F(CnpCause, MarksOfRules) {
     ASSERT_GT(port_->totals().marked + port_->totals().rewritten, 0U);
     cnp(kThen + 10 * kMicrosecond);
     cnp(kThen + ROCE_CNP_WINDOW_NS - 2 * kGrain);
-    EXPECT_EQ(causes(), (Causes{2, 0, 0, 1}));
     cnp(kThen + ROCE_CNP_WINDOW_NS + 2 * kGrain);
-    EXPECT_EQ(causes(), (Causes{2, 0, 1, 1}));
+    EXPECT_EQ(causes(), (Causes{3, 0, 0, 1}));
+    cnp(kThen + ROCE_CNP_WINDOW_NS + 4 * kGrain);
+    EXPECT_EQ(causes(), (Causes{3, 0, 1, 1}));
   }
 }
 
@@ -507,7 +510,22 @@ TEST_F(CnpCause, MarksBeforeTheFirstCnp) {
   cnp(kThen + 2 * kSecond + ROCE_CNP_WINDOW_NS - 2 * kGrain);
   EXPECT_EQ(causes(), (Causes{2, 0, 0, 0}));
   cnp(kThen + 2 * kSecond + ROCE_CNP_WINDOW_NS + 2 * kGrain);
-  EXPECT_EQ(causes(), (Causes{2, 0, 1, 0}));
+  cnp(kThen + 2 * kSecond + ROCE_CNP_WINDOW_NS + 4 * kGrain);
+  EXPECT_EQ(causes(), (Causes{3, 0, 1, 0}));
+}
+
+// A bridge that holds frames by a rule or a link, or a responder that paces its CNPs: the answer to
+// a mark comes later than the window, and each mark has one.
+TEST_F(CnpCause, AnswersThatTakeLong) {
+  learn();
+  cnp(kThen - kSecond); // of nothing
+  for (uint64_t i = 0; i < 10; i++) {
+    ce(kThen + i * kSecond);
+    cnp(kThen + i * kSecond + 900 * kMicrosecond);
+  }
+  EXPECT_EQ(causes(), (Causes{10, 0, 1, 0}));
+  cnp(kThen + 10 * kSecond); // a second one for the last mark
+  EXPECT_EQ(causes(), (Causes{10, 0, 2, 0}));
 }
 
 // The clock of a CNP's CPU was read before another CPU noted a mark.

@@ -21,7 +21,7 @@ TEST(ComparePlaces, LostBeforeAndAfter) {
   round(3000, 30, 999); // 30 was lost after B, or its answer
   const ComparedStream row = row_of(compared(a, b), 0x11);
   EXPECT_EQ(row.counts.lost, 0u);
-  EXPECT_EQ(row.lost_before, 1u); // of first transmissions
+  EXPECT_EQ(row.lost_before, 2u);
   EXPECT_EQ(row.lost_after, 1u);
   EXPECT_TRUE(row.lost_from.empty());
 }

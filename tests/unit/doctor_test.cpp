@@ -299,6 +299,10 @@ TEST(DoctorPort, ZeroCopyIsTriedOrNotTried) {
   port.xdp = Error{"the kernel does not report it", "6.3 does"};
   expect(check(port), "zero_copy", Verdict::Unknown, "not tried",
          "xdp-roce --netns box doctor eth7 --try");
+  port.program = "/opt/roce/xdp-roce"; // as it was called
+  port.asked = "/opt/roce/xdp-roce -v --netns box doctor eth7";
+  expect(check(port), "zero_copy", Verdict::Unknown, "not tried",
+         "/opt/roce/xdp-roce -v --netns box doctor eth7 --try");
   // What a driver says it has not need not be tried.
   XdpFeatures xdp;
   xdp.native = xdp.zero_copy = true;

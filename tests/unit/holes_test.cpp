@@ -42,7 +42,9 @@ TEST(Holes, SplitInTheMiddle) {
                                                  .rewinds = 1, // 4 and then 6: a stream continues
                                                  .reordered = 1,
                                                  .jumps = 3,
-                                                 .jumped = 9 + 1 + 4}));
+                                                 .jumped = 9 + 1 + 4,
+                                                 .lost = 6,
+                                                 .unsure = 3}));
   expect_agree(tracked);
 }
 

@@ -22,16 +22,11 @@ class Traffic {
 public:
   void packet(uint64_t ns, uint8_t from, uint8_t to, uint8_t opcode, uint32_t payload,
               uint32_t psn) {
-    frames_.push_back({ns, FrameBuilder(opcode)
-                               .from(from)
-                               .to(to)
-                               .qp(0x100u + from)
-                               .psn(psn)
-                               .payload(payload)
-                               .build()});
+    frames_.push_back({ns, from, to, opcode, payload, psn});
   }
+  // With the next PSN at that time.
   void next(uint64_t ns, uint8_t from, uint8_t to, uint8_t opcode, uint32_t payload) {
-    packet(ns, from, to, opcode, payload, psns_[{from, to}]++);
+    packet(ns, from, to, opcode, payload, kNext);
   }
   // A message of two packets, the last `kWireNs` after the first.
   void message(uint64_t ns, uint8_t from, uint8_t to) {
@@ -44,10 +39,20 @@ public:
   void analyze(Analyzer &analyzer) {
     std::ranges::stable_sort(frames_, {}, &Timed::ns);
     for (const Timed &timed : frames_) {
+      uint32_t psn = timed.psn;
+      if (psn == kNext)
+        psn = psns_[{timed.from, timed.to}]++;
+      const Frame built = FrameBuilder(timed.opcode)
+                              .from(timed.from)
+                              .to(timed.to)
+                              .qp(0x100u + timed.from)
+                              .psn(psn)
+                              .payload(timed.payload)
+                              .build();
       CapturedFrame frame{};
-      frame.data = timed.frame.bytes.data();
-      frame.captured = static_cast<uint32_t>(timed.frame.bytes.size());
-      frame.length = timed.frame.length;
+      frame.data = built.bytes.data();
+      frame.captured = static_cast<uint32_t>(built.bytes.size());
+      frame.length = built.length;
       frame.time_ns = timed.ns;
       analyzer.frame(frame);
     }
@@ -60,9 +65,11 @@ public:
   }
 
 private:
+  static constexpr uint32_t kNext = UINT32_MAX;
   struct Timed {
     uint64_t ns = 0;
-    Frame frame;
+    uint8_t from = 0, to = 0, opcode = 0;
+    uint32_t payload = 0, psn = 0;
   };
   std::vector<Timed> frames_;
   std::map<std::pair<uint8_t, uint8_t>, uint32_t> psns_;
@@ -206,6 +213,54 @@ TEST(JobTraffic, WithoutClearToSendItIsALateStart) {
   EXPECT_EQ(job.stragglers[0].cause, JobCause::LateStart);
 }
 
+// Late with its data in one step, with its clear-to-send in the next: one rank, from the first
+// step.
+TEST(JobTraffic, LateAsOneAndAsTheOther) {
+  const auto in = [](int parity) {
+    return [parity](int step, uint8_t rank) {
+      return step >= 6 && step <= 12 && step % 2 == parity && rank == 3 ? 2'000'000u : 0u;
+    };
+  };
+  const JobTraffic job = ring({.sender = in(0), .receiver = in(1)}, 20);
+  ASSERT_EQ(job.stragglers.size(), 1u);
+  EXPECT_EQ(host_of(job, job.stragglers[0].rank), 3u);
+  EXPECT_EQ(job.stragglers[0].first_step, 6u);
+  EXPECT_EQ(job.stragglers[0].steps, 7u);
+}
+
+TEST(JobTraffic, OneOfTwo) {
+  const auto late = [](int step, uint8_t rank) {
+    return step >= 3 && step < 10 && rank == 2 ? 2'000'000u : 0u;
+  };
+  const JobTraffic job = ring({.ranks = 2, .sender = late}, 14);
+  ASSERT_EQ(job.stragglers.size(), 1u);
+  EXPECT_EQ(host_of(job, job.stragglers[0].rank), 2u);
+  EXPECT_EQ(job.stragglers[0].first_step, 3u);
+  EXPECT_EQ(job.stragglers[0].steps, 7u);
+}
+
+// In the last step all send but one, and then only answers pass.
+TEST(JobTraffic, ARankThatHangs) {
+  for (const uint8_t hangs : {0, 3}) {
+    Traffic traffic;
+    const Ring of;
+    uint64_t at = kStart;
+    for (int i = 0; i < 8; i++)
+      at = of.step(traffic, i, at) + kComputeNs;
+    for (uint8_t from = 1; hangs && from <= 4; from++)
+      if (from != hangs)
+        traffic.message(at, from, from % 4 + 1);
+    traffic.packet(at + 20 * kComputeNs, 2, 1, ROCE_RC_ACKNOWLEDGE, 0, 5);
+    const JobTraffic job = traffic.found();
+    EXPECT_TRUE(job.is_job());
+    ASSERT_EQ(job.silent.size(), hangs ? 1u : 0u);
+    if (hangs) {
+      EXPECT_EQ(host_of(job, job.silent[0]), hangs);
+      EXPECT_NEAR(static_cast<double>(job.silent_ns), 20. * kComputeNs, 2. * kWireNs);
+    }
+  }
+}
+
 TEST(JobTraffic, OnceIsNoStraggler) {
   const JobTraffic job = ring(
       {.sender = [](int step, uint8_t rank) { return step == 5 && rank == 3 ? 1'000'000u : 0u; }},
@@ -222,7 +277,8 @@ TEST(JobTraffic, NoAlarmInAnHourOfJitter) {
     std::mt19937_64 random(seed);
     std::lognormal_distribution<double> few(std::log(20'000.0), 1.0);
     const Late jitter = [&](int, uint8_t) { return static_cast<uint64_t>(few(random)); };
-    const Ring of{.ranks = 4, .cts = true, .sender = jitter, .receiver = jitter};
+    const Ring of{
+        .ranks = uint8_t(seed == 3 ? 2 : 4), .cts = true, .sender = jitter, .receiver = jitter};
     Traffic traffic;
     Analyzer analyzer({.check_icrc = false, .job = true});
     uint64_t at = kStart;

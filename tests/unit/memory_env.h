@@ -118,7 +118,11 @@ inline Counts counts_of(const roce_stream &s) {
           .jumped = counter(ROCE_JUMPED),
           .ce = counter(ROCE_STREAM_CE),
           .cnps = counter(ROCE_STREAM_CNPS),
-          .holes_forgotten = counter(ROCE_HOLES_FORGOTTEN)};
+          .holes_forgotten = counter(ROCE_HOLES_FORGOTTEN),
+          .lost = counter(ROCE_LOST),
+          .unsure = counter(ROCE_LOST_UNSURE),
+          .late = counter(ROCE_LATE),
+          .go_backs = counter(ROCE_GO_BACKS)};
 }
 
 } // namespace xr::test

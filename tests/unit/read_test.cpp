@@ -40,7 +40,7 @@ TEST(Read, KnownPmtu) {
 
 TEST(Read, LostReadIsAGapOfAllItsPsns) {
   check({first(0, 1024), last(1), only(2 + 8)},
-        {.messages = 2, .gaps = 1, .skipped = 8, .jumps = 1, .jumped = 8}, 1024);
+        {.messages = 2, .gaps = 1, .skipped = 8, .jumps = 1, .jumped = 8, .lost = 8}, 1024);
   check({first(0, 1024), last(1), only(10), read(2, 8192), only(11)},
         {.messages = 4,
          .gaps = 1,
@@ -48,20 +48,21 @@ TEST(Read, LostReadIsAGapOfAllItsPsns) {
          .filled = 8,
          .reordered = 8,
          .jumps = 2,
-         .jumped = 9},
+         .jumped = 9,
+         .unsure = 8},
         1024);
 }
 
 TEST(Read, LossBehindAKnownRead) {
   check({first(0, 1024), last(1), read(2, 8192), only(12)},
-        {.messages = 3, .gaps = 1, .skipped = 2, .jumps = 1, .jumped = 2}, 1024);
+        {.messages = 3, .gaps = 1, .skipped = 2, .jumps = 1, .jumped = 2, .lost = 2}, 1024);
 }
 
 // A lost response is asked for again from the middle of the range, and the stream continues
 // from there.
 TEST(Read, AskedAgainFromTheMiddle) {
   check({first(0, 1024), last(1), read(2, 8192), only(10), read(5, 5120), only(10), only(11)},
-        {.messages = 4, .duplicates = 2, .rewinds = 1}, 1024);
+        {.messages = 4, .duplicates = 2, .rewinds = 1, .go_backs = 1}, 1024);
 }
 
 TEST(Read, FillsSeveralHolesAtOnce) {
@@ -72,7 +73,8 @@ TEST(Read, FillsSeveralHolesAtOnce) {
          .filled = 3,
          .reordered = 3,
          .jumps = 4,
-         .jumped = 4},
+         .jumped = 4,
+         .unsure = 3},
         1024);
 }
 
@@ -84,7 +86,9 @@ TEST(Read, FillsPartOfAHole) {
          .filled = 5,
          .reordered = 5,
          .jumps = 2,
-         .jumped = 20},
+         .jumped = 20,
+         .lost = 5,
+         .unsure = 5},
         1024);
 }
 
@@ -98,7 +102,7 @@ TEST(Read, PmtuLearntFromTheFirstJump) {
   for (uint32_t pmtu : {256u, 512u, 1024u, 2048u}) {
     const int n = static_cast<int>(4096 / pmtu);
     check({read(0, 4096), only(n), read(n + 1, 8192), only(3 * n + 1), only(3 * n + 3)},
-          {.messages = 5, .gaps = 1, .skipped = 1, .jumps = 1, .jumped = 1}, pmtu);
+          {.messages = 5, .gaps = 1, .skipped = 1, .jumps = 1, .jumped = 1, .lost = 1}, pmtu);
   }
 }
 
@@ -106,16 +110,16 @@ TEST(Read, UnknownPmtuMakesNoGap) {
   check({read(0, 4096), only(3), only(4)}, {.messages = 3}, 0);
   check({read(0, 4096), only(1), only(2)}, {.messages = 3}, 0);
   check({read(0, 4096), only(3), only(5)}, // only right after the READ
-        {.messages = 3, .gaps = 1, .skipped = 1, .jumps = 1, .jumped = 1}, 0);
+        {.messages = 3, .gaps = 1, .skipped = 1, .jumps = 1, .jumped = 1, .lost = 1}, 0);
 }
 
 TEST(Read, UpTo256BytesAreOnePsnWhateverThePmtu) {
   check({read(0, 256), only(1), read(2, 1), read(3, 0), only(5)},
-        {.messages = 5, .gaps = 1, .skipped = 1, .jumps = 1, .jumped = 1}, 0);
+        {.messages = 5, .gaps = 1, .skipped = 1, .jumps = 1, .jumped = 1, .lost = 1}, 0);
 }
 
 TEST(Read, OfOnePsnLeavesNoJumpOpen) {
-  const Counts want = {.messages = 2, .gaps = 1, .skipped = 1, .jumps = 1, .jumped = 1};
+  const Counts want = {.messages = 2, .gaps = 1, .skipped = 1, .jumps = 1, .jumped = 1, .lost = 1};
   check({read(0, 256), only(2)}, want, 0);
   Counts three = want;
   three.messages = 3;
@@ -127,7 +131,7 @@ TEST(Read, OfOnePsnLeavesNoJumpOpen) {
 TEST(Read, PmtuLearntFromTheNextPacket) {
   check({read(0, 4096), first(4, 1024)}, {.messages = 1}, 1024);
   check({read(0, 4096), first(6, 1024)},
-        {.messages = 1, .gaps = 1, .skipped = 2, .jumps = 1, .jumped = 2}, 1024);
+        {.messages = 1, .gaps = 1, .skipped = 2, .jumps = 1, .jumped = 2, .lost = 2}, 1024);
   check({read(0, 4096), first(8, 512), last(9)}, {.messages = 2}, 512);
 }
 
@@ -150,9 +154,13 @@ TEST(Read, CutRead) {
   feed(tracked.env, cut);
   feed(tracked.env, frame_of(only(50)));
   feed(tracked.env, frame_of(only(52)));
-  EXPECT_EQ(
-      counts_of(tracked.stream()),
-      (Counts{.packets = 5, .messages = 4, .gaps = 1, .skipped = 1, .jumps = 1, .jumped = 1}));
+  EXPECT_EQ(counts_of(tracked.stream()), (Counts{.packets = 5,
+                                                 .messages = 4,
+                                                 .gaps = 1,
+                                                 .skipped = 1,
+                                                 .jumps = 1,
+                                                 .jumped = 1,
+                                                 .lost = 1}));
 }
 
 // Requests from host 1 to QP 0x11 of host 2; their answers go from host 2 to QP 0x99 of host 1.
@@ -180,9 +188,13 @@ TEST(Read, PmtuLearntFromTheReadResponse) {
       EXPECT_EQ(counts_of(tracked.stream()), (Counts{.packets = 2, .messages = 2}));
     } else { // what is lost right after the READ is a gap now that its end is known
       feed(tracked.env, request(0x04, 3));
-      EXPECT_EQ(
-          counts_of(tracked.stream()),
-          (Counts{.packets = 2, .messages = 2, .gaps = 1, .skipped = 1, .jumps = 1, .jumped = 1}));
+      EXPECT_EQ(counts_of(tracked.stream()), (Counts{.packets = 2,
+                                                     .messages = 2,
+                                                     .gaps = 1,
+                                                     .skipped = 1,
+                                                     .jumps = 1,
+                                                     .jumped = 1,
+                                                     .lost = 1}));
     }
   }
 }

@@ -4,9 +4,12 @@
 // the expected values.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <ostream>
 #include <set>
+#include <utility>
+#include <vector>
 
 namespace xr::test {
 
@@ -25,6 +28,7 @@ struct Counts {
   uint64_t ce = 0;
   uint64_t cnps = 0;
   uint64_t holes_forgotten = 0;
+  uint64_t lost = 0, unsure = 0, late = 0, go_backs = 0;
 
   bool operator==(const Counts &) const = default;
 };
@@ -61,6 +65,15 @@ private:
   bool after_unknown_read(const Seen &p);
   bool behind(int64_t psn, int64_t n, bool uc);
   void forget_beyond_sixteen();
+  void lose(const Seen &p, int64_t psn, int64_t n, bool legal, uint64_t skipped, uint64_t filled,
+            int64_t expected);
+  void begin_losses(int64_t psn);
+  void lost_again(int64_t from, int64_t to, bool apart = false);
+  void take_over(int64_t psn, int64_t end);
+  void decide_round(uint64_t missing);
+  void decide_late();
+  uint64_t sent_now(int64_t psn, int64_t end);
+  bool near_late(int64_t psn) const;
 
   Counts counts_;
   uint64_t bytes_ = 0;
@@ -73,6 +86,28 @@ private:
   bool read_open_ = false;
   uint32_t pmtu_ = 0;
   bool pmtu_told_ = false;
+  // Losses. The waiting packets came before the end of the previous one.
+  struct Waiting {
+    int64_t psn = 0, before = 0, in_order = 0, end = 0, newest = 0; // newest: its end
+    std::vector<std::pair<int64_t, int64_t>> gaps;                  // between them, at most two
+    uint64_t missing = 0;
+    bool begins = false;
+  };
+  bool waits_ = false;
+  Waiting waiting_;
+  int64_t accepted_ = 0, round_last_ = 0;
+  bool rounds_ = false;   // it has gone back
+  bool was_late_ = false; // late_psn_ is valid
+  int64_t late_psn_ = 0;
+  uint64_t late_unsettled_ = 0; // PSNs from there
+  uint64_t head_ = 0;
+  int64_t gone_from_ = 0, gone_to_ = 0;
+  uint64_t gone_ = 0;
+  struct Interval {
+    int64_t from = 0, to = 0;
+  };
+  std::array<Interval, 4> again_{}; // not sent again in this round
+  size_t again_next_ = 0;
   int64_t unknown_read_ = 0; // bytes of the READ before, when its PSNs could not be counted
 };
 

@@ -58,6 +58,11 @@ roce_stream lossy_request() {
   count(s, ROCE_JUMPED, 66);
   count(s, ROCE_STREAM_CE, 7);
   count(s, ROCE_HOLES_FORGOTTEN, 1);
+  count(s, ROCE_LOST, 64);
+  count(s, ROCE_LOST_UNSURE, 2);
+  count(s, ROCE_LOST_AFTER, 1);
+  count(s, ROCE_LATE, 2);
+  count(s, ROCE_GO_BACKS, 28);
   return s;
 }
 

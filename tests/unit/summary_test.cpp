@@ -54,6 +54,11 @@ TEST(Phrases, NumbersInSentences) {
   EXPECT_EQ("0.010 %", percent(1, 10'000)) << "a part is never 0.0 %";
   EXPECT_EQ("99.990 %", percent(9'999, 10'000)) << "nor the whole";
   EXPECT_EQ("100.0 %", percent(7, 7));
+  EXPECT_EQ("0.26 %", percent(163, 62'609));
+  EXPECT_EQ("0.049 %", percent(31, 62'640));
+  EXPECT_EQ("99.950 %", percent(1'999, 2'000));
+  EXPECT_EQ("below 0.001 %", percent(1, 1'000'000));
+  EXPECT_EQ("23.4 %", percent(234, 1'000));
   EXPECT_EQ("1.11 s", time_words(1'110'000'000));
   EXPECT_EQ("117.7 ms", time_words(117'700'000));
   EXPECT_EQ("999 ns", time_words(999));
@@ -67,8 +72,8 @@ TEST(Summary, NothingLost) {
 
 TEST(Summary, WhatWasLostAndWhose) {
   roce_stream a = stream_of(0x11, 100), b = stream_of(0x13, 100);
-  roce_stream_count(&a, ROCE_JUMPED, 40);
-  roce_stream_count(&b, ROCE_JUMPED, 23);
+  roce_stream_count(&a, ROCE_LOST, 40);
+  roce_stream_count(&b, ROCE_LOST, 23);
   roce_stream_count(&b, ROCE_DUPLICATES, 400);
   roce_stream_count(&b, ROCE_SKIPPED, 12);
   roce_stream_count(&b, ROCE_FILLED, 12);
@@ -97,7 +102,7 @@ TEST(Summary, ReorderedIsNotLost) {
   roce_stream_count(&stream, ROCE_SKIPPED, 2);
   roce_stream_count(&stream, ROCE_FILLED, 2);
   roce_stream_count(&stream, ROCE_JUMPED, 4);
-  roce_stream_count(&stream, ROCE_REORDERED, 2);
+  roce_stream_count(&stream, ROCE_LATE, 2);
   EXPECT_EQ("Nothing lost: 1 stream, 100 packets, no PSN missing. 2 packets came late, reordered.",
             said(capture_of(100, {stream})));
 }
@@ -106,7 +111,7 @@ TEST(Summary, ManyLosersAreCounted) {
   std::vector<roce_stream> streams;
   for (uint32_t qp = 1; qp <= 5; qp++) {
     streams.push_back(stream_of(qp, 100));
-    roce_stream_count(&streams.back(), ROCE_JUMPED, qp);
+    roce_stream_count(&streams.back(), ROCE_LOST, qp);
   }
   EXPECT_EQ("15 of 515 data packets (2.9 %) were lost before this tap, in 5 streams, most (5) of "
             "QP 0x5.",
@@ -145,6 +150,61 @@ TEST(Summary, ChecksOfTheSetUp) {
   EXPECT_EQ(1u, fact(checks_summary(checks), "checks_fail"));
 }
 
+// Losses that are certain, and those that may be: a range.
+TEST(Summary, BetweenTheLeastAndTheMost) {
+  roce_stream stream = stream_of(0x11, 40'000);
+  roce_stream_count(&stream, ROCE_LOST, 761);
+  roce_stream_count(&stream, ROCE_LOST_UNSURE, 20);
+  EXPECT_EQ("Between 761 and 781 of 40,761 data packets (1.9 %) were lost before this "
+            "tap, all of QP 0x11.",
+            said(capture_of(40'000, {stream})));
+  roce_stream_count(&stream, ROCE_GO_BACKS, 757); // some hide just before these
+  EXPECT_EQ("Between 761 and 807 of 40,761 data packets (1.9 % to 2.0 %) were lost before this "
+            "tap, all of QP 0x11.",
+            said(capture_of(40'000, {stream})));
+  roce_stream late = stream_of(0x11, 100);
+  roce_stream_count(&late, ROCE_LOST_UNSURE, 2);
+  EXPECT_EQ("Nothing is certainly lost before this tap: 1 stream, 100 packets; up to 2 were lost, "
+            "or came late.",
+            said(capture_of(100, {late})));
+}
+
+TEST(Summary, LostAfterThisTap) {
+  roce_stream stream = stream_of(0x11, 100);
+  roce_stream_count(&stream, ROCE_LOST_AFTER, 1);
+  EXPECT_EQ(
+      "Nothing lost before this tap: 1 stream, 100 packets, no PSN missing. At least 1 packet "
+      "was lost after this tap: a NAK requested what had passed here.",
+      said(capture_of(100, {stream})));
+}
+
+// The peer of a request stream, as a stream of that kind to it.
+roce_stream back_of(const roce_stream &stream, roce_kind kind) {
+  roce_stream back = stream_of(0x22 | kind << ROCE_KIND_SHIFT, 10);
+  std::copy_n(stream.key.src, 4, back.key.dst);
+  std::copy_n(stream.key.dst, 4, back.key.src);
+  return back;
+}
+
+TEST(Summary, NobodyAnswers) {
+  roce_stream stream = stream_of(0x19, 16);
+  stream.key.src[3] = 1;
+  stream.key.dst[3] = 2;
+  roce_stream_count(&stream, ROCE_DUPLICATES, 12);
+  roce_stream_count(&stream, ROCE_REWINDS, 3);
+  EXPECT_EQ("QP 0x19: nothing came back, 4 packets were sent 4 times: the peer is silent, or this "
+            "tap sees one direction only. No PSN is missing before this tap: 1 stream, 16 packets. "
+            "3 go-backs cost 12 packets sent again.",
+            said(capture_of(16, {stream})));
+  // Other packets of the peer pass: the tap sees both directions.
+  const Snapshot both = capture_of(26, {stream, back_of(stream, ROCE_KIND_REQUEST)});
+  EXPECT_NE(std::string::npos, said(both).find("4 packets were sent 4 times: the peer is silent on "
+                                               "it, as other packets of that host pass here."));
+  EXPECT_EQ(1u, fact(traffic_summary({both}), "unanswered"));
+  const Snapshot answered = capture_of(26, {stream, back_of(stream, ROCE_KIND_RESPONSE)});
+  EXPECT_EQ(0u, fact(traffic_summary({answered}), "unanswered"));
+}
+
 TEST(Summary, WithoutStreamsNothingIsKnown) {
   EXPECT_EQ("No RoCE packets in 0 frames.", said(Snapshot{}));
   Snapshot datagrams;
@@ -173,11 +233,11 @@ TEST(Summary, MarksOfDataOnly) {
 // An interval's sentence is about the interval.
 TEST(Summary, SinceTheReportBefore) {
   roce_stream stream = stream_of(0x11, 100);
-  roce_stream_count(&stream, ROCE_JUMPED, 5);
+  roce_stream_count(&stream, ROCE_LOST, 5);
   const Snapshot before = capture_of(100, {stream});
-  roce_stream_count(&stream, ROCE_JUMPED, 1);
+  roce_stream_count(&stream, ROCE_LOST, 1);
   const Snapshot now = capture_of(299, {stream_of(0x12, 1), stream});
-  EXPECT_EQ("1 of 200 data packets (0.5 %) was lost before this tap, all of QP 0x11.",
+  EXPECT_EQ("1 of 200 data packets (0.50 %) was lost before this tap, all of QP 0x11.",
             text_of(traffic_summary({now, &before})));
 }
 
@@ -268,17 +328,24 @@ TEST(Summary, Experiments) {
   result.measured.flows.resize(2);
   result.measured.flows[0].goodput_bps = 150e6;
   result.measured.flows[1].goodput_bps = 50e6;
-  result.measured.flows[1].whole.cnps = 1234;
+  result.measured.flows[1].cnps = result.measured.flows[1].whole.cnps = 1234;
   result.checks.resize(2);
   result.checks[0].outcome = ExperimentCheck::Outcome::Holds;
   result.checks[1].text = "sum(flows.drops) == 0";
   result.checks[1].outcome = ExperimentCheck::Outcome::Fails;
   result.checks[1].value = 3;
-  result.measured.flows[0].whole.drops = 3;
+  result.measured.flows[0].drops = result.measured.flows[0].whole.drops = 3;
   result.verdict = Verdict::Fail;
   EXPECT_EQ("Fail: 1 of 2 expectations hold, not sum(flows.drops) == 0 (it is 3). 200 Mbit/s "
             "goodput of 2 flows, 3 packets dropped and 1,234 CNPs.",
             text_of(experiment_summary(result)));
+  result.measured.from_ns = 500'000'000;
+  result.measured.flows[0].drops = 0;
+  EXPECT_EQ("Fail: 1 of 2 expectations hold, not sum(flows.drops) == 0 (it is 3). After the first "
+            "500.0 ms: 200 Mbit/s goodput of 2 flows, nothing dropped and 1,234 CNPs. In the whole "
+            "run: 3 packets dropped and 1,234 CNPs.",
+            text_of(experiment_summary(result)));
+  result.measured.from_ns = 0;
   result.checks.pop_back();
   result.verdict = Verdict::Pass;
   result.measured.unmeasured.insert("drops");
@@ -335,7 +402,7 @@ TEST(Summary, FirstInTextAndAKeyInJson) {
 
 TEST(Summary, TroubleIsFirst) {
   roce_stream lost = stream_of(1, 10), again = stream_of(2, 20), marked = stream_of(3, 30);
-  roce_stream_count(&lost, ROCE_JUMPED, 1);
+  roce_stream_count(&lost, ROCE_LOST, 1);
   roce_stream_count(&again, ROCE_REWINDS, 9);
   roce_stream_count(&marked, ROCE_STREAM_CE, 99);
   const Snapshot s = capture_of(100, {stream_of(4, 40), marked, again, lost});

@@ -39,8 +39,10 @@ TEST(Tracker, FirstPacketIsAdopted) {
 TEST(Tracker, InOrder) { check(onlys({0, 1, 2, 3, 4, 5, 6, 7}), {.messages = 8}); }
 
 TEST(Tracker, Gap) {
-  check(onlys({0, 1, 4, 5}), {.messages = 4, .gaps = 1, .skipped = 2, .jumps = 1, .jumped = 2});
-  check(onlys({0, 2, 4, 6}), {.messages = 4, .gaps = 3, .skipped = 3, .jumps = 3, .jumped = 3});
+  check(onlys({0, 1, 4, 5}),
+        {.messages = 4, .gaps = 1, .skipped = 2, .jumps = 1, .jumped = 2, .lost = 2});
+  check(onlys({0, 2, 4, 6}),
+        {.messages = 4, .gaps = 3, .skipped = 3, .jumps = 3, .jumped = 3, .lost = 3});
 }
 
 // "each reordered packet makes two jumps and no gap that stays"
@@ -51,7 +53,8 @@ TEST(Tracker, LatePacketIsReordered) {
                                  .filled = 1,
                                  .reordered = 1,
                                  .jumps = 2,
-                                 .jumped = 2});
+                                 .jumped = 2,
+                                 .unsure = 1});
 }
 
 TEST(Tracker, LatePacketsInWrongOrderAreEachReordered) {
@@ -61,7 +64,8 @@ TEST(Tracker, LatePacketsInWrongOrderAreEachReordered) {
                                  .filled = 2,
                                  .reordered = 2,
                                  .jumps = 2,
-                                 .jumped = 4});
+                                 .jumped = 4,
+                                 .unsure = 2});
 }
 
 TEST(Tracker, Duplicate) {
@@ -82,33 +86,46 @@ TEST(Tracker, GoBackN) {
                                     .duplicates = 1,
                                     .rewinds = 1,
                                     .jumps = 1,
-                                    .jumped = 1});
+                                    .jumped = 1,
+                                    .lost = 1,
+                                    .go_backs = 1});
 }
 
 TEST(Tracker, OneRoundIsOneRewind) {
-  check(onlys({0, 1, 2, 3, 4, 5, 2, 3, 4, 5, 6}), {.messages = 7, .duplicates = 4, .rewinds = 1});
+  check(onlys({0, 1, 2, 3, 4, 5, 2, 3, 4, 5, 6}),
+        {.messages = 7, .duplicates = 4, .rewinds = 1, .go_backs = 1});
 }
 
 TEST(Tracker, ARoundInsideARound) {
   check(onlys({0, 1, 2, 3, 4, 1, 2, 3, 1, 2, 3, 4, 5}),
-        {.messages = 6, .duplicates = 7, .rewinds = 2});
+        {.messages = 6, .duplicates = 7, .rewinds = 2, .go_backs = 2});
 }
 
 TEST(Tracker, ReorderedIsTakenBackByARewind) {
-  check(
-      onlys({0, 5, 1, 2, 3, 4, 6}),
-      {.messages = 7, .gaps = 1, .skipped = 4, .filled = 4, .rewinds = 1, .jumps = 2, .jumped = 5});
+  check(onlys({0, 5, 1, 2, 3, 4, 6}), {.messages = 7,
+                                       .gaps = 1,
+                                       .skipped = 4,
+                                       .filled = 4,
+                                       .rewinds = 1,
+                                       .jumps = 2,
+                                       .jumped = 5,
+                                       .unsure = 4});
 }
 
 // What is lost again inside a round is before expected: no gap sees it, a jump does.
 TEST(Tracker, LossInsideARound) {
-  check(onlys({0, 1, 2, 3, 4, 5, 1, 2, 4, 5, 6}),
-        {.messages = 7, .duplicates = 4, .rewinds = 1, .jumps = 1, .jumped = 1});
+  check(onlys({0, 1, 2, 3, 4, 5, 1, 2, 4, 5, 6}), {.messages = 7,
+                                                   .duplicates = 4,
+                                                   .rewinds = 1,
+                                                   .jumps = 1,
+                                                   .jumped = 1,
+                                                   .unsure = 1,
+                                                   .go_backs = 1});
 }
 
 TEST(Tracker, ResyncDistance) {
   check(onlys({0, 1 + 65535}),
-        {.messages = 2, .gaps = 1, .skipped = 65535, .jumps = 1, .jumped = 65535});
+        {.messages = 2, .gaps = 1, .skipped = 65535, .jumps = 1, .jumped = 65535, .lost = 65535});
   check(onlys({0, 1 + 65536, 2 + 65536}), {.messages = 3, .resyncs = 1});
   check(onlys({0, 1 - 65535}), {.messages = 1, .duplicates = 1});
   check(onlys({0, 1 - 65536, 2 - 65536}), {.messages = 3, .resyncs = 1});
@@ -122,7 +139,8 @@ TEST(Tracker, ResyncForgetsHoles) {
                                               .duplicates = 1,
                                               .resyncs = 1,
                                               .jumps = 2,
-                                              .jumped = 9 + 65530});
+                                              .jumped = 9 + 65530,
+                                              .lost = 65539});
 }
 
 TEST(Tracker, ResyncEndsARun) {
@@ -146,7 +164,8 @@ TEST(Tracker, OtherTransportsHaveTheSameRules) {
                                                           .filled = 1,
                                                           .reordered = 1,
                                                           .jumps = 1,
-                                                          .jumped = 1});
+                                                          .jumped = 1,
+                                                          .lost = transport == ROCE_XRC});
   }
 }
 
@@ -198,14 +217,14 @@ TEST(Tracker, ResponsesMayRunAhead) {
 
 TEST(Tracker, LossInsideAReadResponse) {
   check({read_first(0), read_middle(2), read_last(3)},
-        {.messages = 1, .gaps = 1, .skipped = 1, .jumps = 1, .jumped = 1});
+        {.messages = 1, .gaps = 1, .skipped = 1, .jumps = 1, .jumped = 1, .lost = 1});
   check({read_only(0), read_middle(2), read_last(3)}, // its FIRST was lost
-        {.messages = 2, .gaps = 1, .skipped = 1, .jumps = 1, .jumped = 1});
+        {.messages = 2, .gaps = 1, .skipped = 1, .jumps = 1, .jumped = 1, .lost = 1});
 }
 
 // A LAST that was lost leaves the READ open: what comes ahead of it then is a gap.
 TEST(Tracker, OpenReadResponse) {
-  const Counts want = {.messages = 1, .gaps = 1, .skipped = 1, .jumps = 1, .jumped = 1};
+  const Counts want = {.messages = 1, .gaps = 1, .skipped = 1, .jumps = 1, .jumped = 1, .lost = 1};
   Counts two = want;
   check({read_first(0), read_middle(1), read_only(3)}, want);
   check({read_first(0), read_middle(1), atomic_ack(3)}, want);
@@ -214,12 +233,12 @@ TEST(Tracker, OpenReadResponse) {
   check({read_first(0), read_middle(1), read_only(3), read_only(9)}, two);
   // an ATOMIC ACKNOWLEDGE is no READ RESPONSE and closes none
   check({read_first(0), atomic_ack(1), read_only(3)},
-        {.messages = 2, .gaps = 1, .skipped = 1, .jumps = 1, .jumped = 1});
+        {.messages = 2, .gaps = 1, .skipped = 1, .jumps = 1, .jumped = 1, .lost = 1});
 }
 
 TEST(Tracker, ReplayedResponses) {
   check({read_first(0), read_middle(1), read_last(2), read_first(1), read_last(2), read_only(3)},
-        {.messages = 2, .duplicates = 2, .rewinds = 1});
+        {.messages = 2, .duplicates = 2, .rewinds = 1, .go_backs = 1});
 }
 
 TEST(Tracker, AnswersMoveNoTracker) {

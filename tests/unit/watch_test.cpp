@@ -88,7 +88,8 @@ Snapshot many(size_t count, uint64_t time_ns = 1'000'000'000) {
     stream.key.qp_kind = static_cast<__u32>(0x100 + i) | ROCE_KIND_REQUEST << ROCE_KIND_SHIFT;
     stream.packets = 1000 + i;
     stream.counter_low[ROCE_FILLED] = 0;
-    stream.counter_low[ROCE_SKIPPED] = static_cast<__u32>(count - i);
+    stream.counter_low[ROCE_SKIPPED] = stream.counter_low[ROCE_LOST] =
+        static_cast<__u32>(count - i);
     stream.counter_low[ROCE_REWINDS] = static_cast<__u32>(i);
     s.streams.push_back(stream);
   }

@@ -47,7 +47,8 @@ struct Args {
   std::string rows, table = "streams", run, tick, speed, out;
   bool check = false;
   uint32_t paths = 0;
-  std::string hash;
+  std::string hash, dscp_map;
+  checks::DscpMap map = checks::DscpMap::unknown();
   SplitArgs split;
 };
 
@@ -127,6 +128,7 @@ void describe(Command command, Args &args) {
                   "With --paths: the hash, crc16 (default), crc32, murmur, fnv or xor")
       .value_name("NAME")
       .check(one_of(checks::path_hash_names()));
+  add_dscp_map(command, args.dscp_map);
   command.add_flag("--connections", args.options.connections,
                    "RDMA CM connections: addresses, QPNs, service, state, messages sent again");
   command
@@ -216,6 +218,11 @@ Status read_paths(Args &args) {
     return Error{"--paths is for --check", "add --check"};
   if (!args.hash.empty() && !args.paths)
     return Error{"--hash is for --paths", "add --paths N"};
+  if (args.dscp_map.empty())
+    return {};
+  if (!args.check)
+    return Error{"--dscp-map is for --check", "add --check"};
+  args.map = XR_TRY(checks::read_dscp_map(args.dscp_map));
   return {};
 }
 
@@ -340,10 +347,13 @@ int analyze(const Args &args, const Globals &globals) {
   std::vector<SetupCheck> verdicts;
   if (checked)
     verdicts = checks::check_setup({analysis->snapshot, &analysis->episodes, &analysis->passive,
-                                    args.paths, hash_index(args.hash)});
-  report::Document document = report::analyze_report(
-      analysis->snapshot, args.streams, args.options.episodes ? &analysis->episodes : nullptr,
-      verdicts, &analysis->job);
+                                    args.paths, hash_index(args.hash), args.map});
+  Episodes followed = analysis->episodes;
+  if (!args.options.episodes) // findings are a check's, without the table of all
+    followed.findings.clear();
+  report::Document document =
+      report::analyze_report(analysis->snapshot, args.streams,
+                             run.options.episodes ? &followed : nullptr, verdicts, &analysis->job);
   const size_t lists = document.sections.size();
   report::add_frame_times(document, analysis->frame_times);
   report::add_job(document, analysis->job, analysis->first_ns);

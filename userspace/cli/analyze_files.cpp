@@ -2,6 +2,7 @@
 #include "cli/analyze_files.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -136,10 +137,10 @@ std::vector<plot::PageTable> tables_of(const Analysis &analysis, const report::D
   return tables;
 }
 
-uint64_t number_of(const report::Summary &summary, std::string_view name) {
+std::optional<uint64_t> number_of(const report::Summary &summary, std::string_view name) {
   const auto fact = std::ranges::find(summary.facts, name, &report::Fact::name);
   const auto *number = fact == summary.facts.end() ? nullptr : std::get_if<uint64_t>(&fact->value);
-  return number ? *number : 0;
+  return number ? std::optional(*number) : std::nullopt;
 }
 
 std::string counted(uint64_t number) { return report::format_value(number, report::Format::Count); }
@@ -162,8 +163,9 @@ std::vector<plot::Tile> tiles_of(const Analysis &analysis) {
       {"marked CE", "ce", "data packets", false},    {"CNPs", "cnps", "", false},
       {"NAKs", "naks", "without RNR NAKs", true},    {"PFC", "xoffs", "frames that pause", false}};
   for (const auto &tile : kTiles) {
-    const uint64_t number = number_of(summary, tile.fact);
-    tiles.push_back({tile.name, counted(number), tile.about, tile.alarm && number});
+    const std::optional<uint64_t> number = number_of(summary, tile.fact);
+    tiles.push_back(
+        {tile.name, number ? counted(*number) : "-", tile.about, tile.alarm && number.value_or(0)});
   }
   const report::Recovery worst = report::longest_recovery(analysis.episodes);
   tiles.push_back({"longest recovery",
@@ -174,7 +176,9 @@ std::vector<plot::Tile> tiles_of(const Analysis &analysis) {
 
 plot::CapturePage page_of(const Analysis &analysis, const report::Document &document) {
   plot::CapturePage page;
-  page.title = analysis.snapshot.name == "-" ? "standard input" : analysis.snapshot.name;
+  page.title = analysis.snapshot.name == "-"
+                   ? "standard input"
+                   : std::filesystem::path(analysis.snapshot.name).filename().string();
   page.headline = fmt::format("{}", fmt::join(document.sentences, " "));
   page.facts = plot::left_out(analysis.series);
   page.duration_s = analysis.series.seconds();

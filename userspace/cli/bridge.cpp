@@ -26,7 +26,9 @@ struct Args {
 void describe(Command command, Args &args) {
   command.add_option("IF1", args.first, "One port").required().value_name("");
   command.add_option("IF2", args.second, "The other").required().value_name("");
-  command.add_flag("--fix", args.fix, "Repair settings that make the bridge lose frames");
+  command.add_flag(
+      "--fix", args.fix,
+      "Repair settings that make the bridge lose frames, also of a bridge that is there");
   command.add_flag("--foreground", args.foreground, "Keep running; detach the bridge at the end");
   add_attach_options(command, args.options);
   command.set_footer(
@@ -52,7 +54,7 @@ int bridge(const Args &args, const Globals &globals) {
     return fail_of_ports("bridge", args.first, args.second, done.error());
   for (const std::string &text : done->notes)
     note(fmt::format("bridge {} {}", args.first, args.second), text);
-  tell_troubles("bridge", done->troubles);
+  tell_troubles("bridge", args.first, args.second, globals.netns, done->troubles);
   Output output(globals.json);
   output.print(report::attachments_report(done->ports));
   const int status = output.finish();

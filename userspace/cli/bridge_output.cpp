@@ -15,7 +15,11 @@ Status check_two_ports(const std::string &command, const std::string &first,
   return {};
 }
 
-void tell_troubles(const std::string &command, const std::vector<datapath::Trouble> &troubles) {
+void tell_troubles(const std::string &command, const std::string &first, const std::string &second,
+                   const std::string &netns, const std::vector<datapath::Trouble> &troubles) {
+  const std::string repair =
+      fmt::format("xdp-roce {}{} {} {} --fix",
+                  netns.empty() ? "" : fmt::format("--netns {} ", netns), command, first, second);
   for (const datapath::Trouble &trouble : troubles) {
     if (trouble.fixed)
       note(trouble.ifname, "fixed: " + trouble.text);
@@ -23,7 +27,7 @@ void tell_troubles(const std::string &command, const std::vector<datapath::Troub
       warn(trouble.ifname, trouble.text);
     if (!trouble.fixed && !trouble.hint.empty())
       fmt::print(stderr, "hint: {}{}\n", trouble.hint,
-                 trouble.fixable ? fmt::format(" (or: {} --fix)", command) : "");
+                 trouble.fixable ? fmt::format(" (or: {})", repair) : "");
   }
 }
 

@@ -14,9 +14,10 @@ namespace xr::cli {
 Status check_two_ports(const std::string &command, const std::string &first,
                        const std::string &second);
 
-// Conditions in which the bridge loses frames, and what repaired them or would. `command`: its
-// name.
-void tell_troubles(const std::string &command, const std::vector<datapath::Trouble> &troubles);
+// Conditions in which the bridge loses frames, and what repaired them or would: `command` of the
+// two ports, "bridge" or "wire", with --fix.
+void tell_troubles(const std::string &command, const std::string &first, const std::string &second,
+                   const std::string &netns, const std::vector<datapath::Trouble> &troubles);
 
 // Prints the error and returns the exit status. An error about one port begins with its name: then
 // the context does not name both ports.

@@ -22,11 +22,13 @@ constexpr int kCheckFailed = 3; // exit status
 struct Args {
   std::string ifname;
   uint64_t for_ns = 10'000'000'000;
+  std::string dscp_map;
 };
 
 void describe(Command command, Args &args) {
   add_interface(command, args.ifname);
   add_duration(command, "--for", args.for_ns, "How long to look (default: 10s)");
+  add_dscp_map(command, args.dscp_map);
   command.set_footer("What passes in that time; a port attached with --follow has episodes as "
                      "well, with --latency round trips\n(since it was attached). What a port does "
                      "not know is unknown: analyze --check of a capture knows more.\nExit status "
@@ -43,17 +45,21 @@ Snapshot passed_between(const Snapshot &now, const Snapshot &before) {
   return passed;
 }
 
-Result<std::vector<SetupCheck>> look(const datapath::AttachedPort &port, uint64_t for_ns) {
+Result<std::vector<SetupCheck>> look(const datapath::AttachedPort &port, const Args &args) {
+  const checks::DscpMap map = args.dscp_map.empty() ? checks::DscpMap::unknown()
+                                                    : XR_TRY(checks::read_dscp_map(args.dscp_map));
   const Interrupt interrupt;
   const Snapshot before = XR_TRY(port.snapshot(true));
   datapath::AttachedPort::Found since = port.newest_found();
-  interrupt.sleep_until(Interrupt::Clock::now() + std::chrono::nanoseconds(for_ns));
+  interrupt.sleep_until(Interrupt::Clock::now() + std::chrono::nanoseconds(args.for_ns));
   const Snapshot passed = passed_between(XR_TRY(port.snapshot(true)), before);
   // A port that does not follow or time QP pairs refuses these: their checks are unknown.
   const Result<Episodes> episodes = port.episodes(since);
   const Result<PassiveLatency> latency = port.latency();
-  return checks::check_setup(
-      {passed, episodes ? &episodes.get() : nullptr, latency ? &latency.get() : nullptr});
+  return checks::check_setup({.snapshot = passed,
+                              .episodes = episodes ? &episodes.get() : nullptr,
+                              .latency = latency ? &latency.get() : nullptr,
+                              .dscp_map = map});
 }
 
 int check(const Args &args, const Globals &globals) {
@@ -61,7 +67,7 @@ int check(const Args &args, const Globals &globals) {
   auto port = datapath::AttachedPort::open(args.ifname, globals.netns);
   if (!port)
     return fail(context, port.error());
-  const auto found = look(*port, args.for_ns);
+  const auto found = look(*port, args);
   if (!found)
     return fail(context, found.error());
   Output output(globals.json);

@@ -17,6 +17,7 @@ struct Globals {
   bool json = false;
   std::string netns; // "": the caller's namespace
   int verbose = 0;
+  std::vector<std::string> words; // the whole command line
 };
 
 using Run = std::function<int(const Globals &)>; // returns the exit status

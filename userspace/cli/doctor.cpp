@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/shell.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -103,6 +104,12 @@ int doctor(const Args &args, const Globals &globals) {
     return set_defaults(args);
   doctor::Question question = args.question;
   question.netns = globals.netns;
+  if (!globals.words.empty()) {
+    question.program = shell_word(globals.words.front());
+    question.command = question.program;
+    for (size_t i = 1; i < globals.words.size(); i++)
+      question.command += " " + shell_word(globals.words[i]);
+  }
   const std::string &ifname = question.ifname;
   auto checks = doctor::examine(question);
   if (!checks)

@@ -21,6 +21,7 @@ struct Args {
   std::string ifname;
   std::vector<std::string> words;
   std::string seed;
+  bool streams = false;
   // Read from the words, by the first of them.
   std::optional<impair::Rule> rule; // add
   std::optional<impair::Peer> peer; // peer
@@ -47,7 +48,7 @@ std::string forms() {
   return fmt::format(
       "  impair IF add MATCH... [SELECT] [SCHEDULE] [limit N [per T]] ACTION...\n"
       "                {}\n"
-      "  impair IF list | del|enable|disable ID|NAME | clear | zero | apply FILE.yaml\n"
+      "  impair IF list | del|enable|disable ID|NAME | clear | zero [--streams] | apply FILE.yaml\n"
       "  impair IF peer IP QPN '->' QPN\n"
       "The first rule that matches a frame applies to it, even if it does not select it. Later "
       "rules\n"
@@ -68,7 +69,9 @@ constexpr const char *kZero =
     "clear removes all rules. zero keeps them and resets counts, limits, schedules and random "
     "choices. The next QP seen is number 1 again; a QP seen before gets its new number with its "
     "next packet, and its P and K continue; P is 1 again where its PSNs continue elsewhere (a "
-    "resync: the QPN is used again). Counters and streams do not change.";
+    "resync: the QPN is used again). Counters and streams do not change; with --streams those of "
+    "the "
+    "port begin again: P, K and all their counts.";
 
 // Opcode classes and actions come from their tables.
 std::string footer() {
@@ -107,6 +110,8 @@ void describe(Command command, Args &args) {
       .value_name("");
   command.add_option("--seed", args.seed, "Seed of all random choices (the same as `seed N`)")
       .value_name("N");
+  command.add_flag("--streams", args.streams,
+                   "With zero: the port's streams begin again, too, with the next packet of each");
   command.set_completions({{"add", false, texts(impair::rule_words())},
                            {"opcode", true, texts(impair::opcode_names())},
                            {"ecn", true, texts(impair::ecn_names())},
@@ -188,7 +193,7 @@ const Verb kVerbs[] = {
      }},
     {"zero", "", kNoWords,
      [](const Args &args, const Globals &globals) {
-       return datapath::zero_rules(args.ifname, globals.netns);
+       return datapath::zero_rules(args.ifname, globals.netns, args.streams);
      }},
     {"apply", "",
      [](Args &args, const WordList &words) { return read_object(args, words, "a file"); }, apply},
@@ -205,6 +210,8 @@ const Verb *find_verb(const std::string &word) {
 Status read(Args &args) {
   const std::string &word = args.words.front();
   const Verb *verb = find_verb(word);
+  if (verb && args.streams && word != "zero")
+    return Error{"--streams is for zero", "leave it out, or say zero --streams"};
   if (verb)
     return verb->read(args, {args.words.begin() + 1, args.words.end()});
   std::vector<std::string_view> names;

@@ -56,7 +56,8 @@ int run(int argc, char **argv) {
     break;
   }
   set_up_log(program.globals.verbose);
-  const Recording recording({argv, argv + argc}, *parsed.command, program.globals);
+  program.globals.words = {argv, argv + argc};
+  const Recording recording(program.globals.words, *parsed.command, program.globals);
   return program.chosen(program.globals);
 }
 

@@ -75,6 +75,15 @@ void add_interface(Command command, std::string &ifname, const std::string &desc
   command.add_option("IF", ifname, description).required().value_name("");
 }
 
+void add_dscp_map(Command command, std::string &map) {
+  command
+      .add_option("--dscp-map", map,
+                  "To which priority the switches map the data's DSCP: pairs as 3:3,4:4, div8 for "
+                  "DSCP / 8, or a file of such pairs or with SONiC's DSCP_TO_TC_MAP (default: what "
+                  "the data's own PCP shows)")
+      .value_name("MAP");
+}
+
 void add_count(Command command, uint64_t &count, const std::string &description) {
   command.add_option("--count", count, description)
       .value_name("N")

@@ -26,6 +26,8 @@ void add_sort(Command command, std::string &sort, const std::string &description
               const std::vector<std::string> &keys = report::stream_sort_keys());
 void add_stream_options(Command command, report::StreamOptions &options);
 void add_udp_port(Command command, uint16_t &port);
+// --dscp-map: checks::read_dscp_map.
+void add_dscp_map(Command command, std::string &map);
 // --decap: tunnels to take off, 1 << enum roce_tunnel.
 void add_decap(Command command, uint32_t &tunnels);
 

@@ -62,7 +62,7 @@ int wire(Args args, const Globals &globals) {
   auto run = endpoint::WireRun::prepare(args.request);
   if (!run)
     return fail_of_ports("wire", args.request.first, args.request.second, run.error());
-  tell_troubles("wire", run->troubles());
+  tell_troubles("wire", args.request.first, args.request.second, globals.netns, run->troubles());
   return watch_run(*run, interrupt, context, globals.json, args.interval, report::wire_document,
                    report::wire_line,
                    [](const WireReport &) { return std::pair(uint64_t{}, uint64_t{}); });

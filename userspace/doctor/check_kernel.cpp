@@ -163,7 +163,7 @@ public:
   void sockets() {
     if (!facts_.sockets)
       add("af_xdp", Verdict::Unknown, "whether AF_XDP sockets can be made cannot be tried",
-          "sudo xdp-roce doctor");
+          "sudo " + facts_.command);
     else if (facts_.sockets->ok())
       add("af_xdp", Verdict::Ok, "sockets can be made");
     else
@@ -186,7 +186,7 @@ private:
       return add(item.name, Verdict::Unknown, "not tried, for what it needs failed");
     add(item.name, Verdict::Unknown,
         "not tried" + (facts_.untried.empty() ? "" : ": " + facts_.untried),
-        facts_.untried.empty() ? "sudo xdp-roce doctor" : "");
+        facts_.untried.empty() ? "sudo " + facts_.command : std::string());
   }
 
   void add(const char *name, Verdict verdict, std::string text, std::string hint = {}) {

@@ -60,8 +60,7 @@ public:
       add("native", Verdict::Unknown,
           fmt::format("cannot check whether {} has native XDP: {}", ifname,
                       facts_.xdp.error().message),
-          fmt::format("xdp-roce attach {} tries it, and takes skb mode where there is none",
-                      ifname));
+          facts_.our("attach " + ifname) + " tries it, and takes skb mode where there is none");
     else if (facts_.xdp.get().native)
       add("native", Verdict::Ok, "the driver has native XDP");
     else
@@ -79,8 +78,10 @@ public:
       add("redirect", Verdict::Info,
           "frames can leave for a bridge's other port, but a bridge cannot send any here yet",
           facts_.link.kind == "veth"
-              ? "GRO on at the veth's other end; xdp-roce bridge --fix does it"
-              : "xdp-roce bridge reports what it needs");
+              ? fmt::format("GRO on at the veth's other end; {} does it",
+                            facts_.our(fmt::format("bridge {} IF2 --fix", facts_.link.ifname)))
+              : facts_.our(fmt::format("bridge {} IF2", facts_.link.ifname)) +
+                    " reports what it needs");
     else
       add("redirect", Verdict::Info, "the driver redirects no frames: a bridge needs --mode skb");
   }
@@ -103,9 +104,7 @@ public:
     add("zero_copy", Verdict::Unknown,
         facts_.xdp ? "not tried: the driver has zero-copy, but may refuse it on this port"
                    : "not tried",
-        fmt::format("xdp-roce {}doctor {} --try; frames of the port's traffic may be lost",
-                    facts_.netns.empty() ? "" : "--netns " + facts_.netns + " ",
-                    facts_.link.ifname));
+        facts_.this_command() + " --try; frames of the port's traffic may be lost");
   }
 
   void mtu() {
@@ -168,7 +167,7 @@ public:
       add("hook", Verdict::Ok, fmt::format("xdp-roce is on it, in {} mode", mode_name(hook.mode)));
     else if (other->name.empty())
       add("hook", Verdict::Unknown, "an XDP program is on it, whose name cannot be asked for",
-          "as root: xdp-roce doctor " + facts_.link.ifname);
+          "as root: " + facts_.this_command());
     else if (hook.dispatcher)
       add("hook", Verdict::Ok,
           fmt::format("{} XDP program{} on it, {}, under a dispatcher: there is room for more",

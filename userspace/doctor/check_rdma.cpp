@@ -303,7 +303,7 @@ void list_rdma(const host::Files &files, Checks &checks) {
 void rdma_elsewhere(const PortFacts &port, const std::string &peer_mode, Checks &checks) {
   checks.push_back({"roce", "place", Verdict::Unknown,
                     "cannot check for RDMA devices: /sys belongs to another network namespace",
-                    port.command("xdp-roce doctor " + port.link.ifname)});
+                    port.command(fmt::format("{} doctor {}", port.program, port.link.ifname))});
   peer_untold(peer_mode, "/sys belongs to another network namespace", checks);
   check_pfc(port, false, checks);
 }

@@ -25,12 +25,17 @@ bool sys_is_of(const Question &question) {
 Result<Checks> examine(const Question &question) {
   const host::Files files(question.root);
   Checks checks;
-  check_kernel(read_kernel(files), checks);
+  KernelFacts kernel = read_kernel(files);
+  if (!question.command.empty())
+    kernel.command = question.command;
+  check_kernel(kernel, checks);
   if (question.ifname.empty()) {
     list_rdma(files, checks);
     return checks;
   }
   auto port = XR_TRY(read_port(question.ifname, question.netns, question.try_port));
+  port.program = question.program;
+  port.asked = question.command;
   check_port(port, checks);
   if (!question.pfc_from.empty()) {
     checks.push_back(XR_TRY(try_pfc(question.ifname, question.netns, question.pfc_from)));

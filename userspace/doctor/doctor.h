@@ -16,6 +16,8 @@ struct Question {
   bool try_port = false; // tries zero-copy on the port, which may disturb its traffic
   std::string pfc_from;  // the port at the other end: tries whether XDP sees a PFC frame; "": not
   std::string root;      // a copy of /proc, /sys and /boot; "": this machine
+  // For hints: the program and the whole command, as the user's shell takes them; "": the usual.
+  std::string program = "xdp-roce", command;
 };
 
 Result<Checks> examine(const Question &question);

@@ -33,8 +33,9 @@ struct KernelFacts {
   // Results of trials; nullopt: no privilege to try.
   std::optional<Status> load, sockets; // `load`: only if `trials` is empty
   std::optional<bool> frags;
-  std::vector<Trial> trials; // empty: `untried` has the reason
-  std::string untried;       // reason for no trials; "": no privilege
+  std::vector<Trial> trials;               // empty: `untried` has the reason
+  std::string untried;                     // reason for no trials; "": no privilege
+  std::string command = "xdp-roce doctor"; // that asks, for hints
 };
 
 KernelFacts read_kernel(const host::Files &files);

@@ -5,11 +5,17 @@
 
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include "datapath/log.h"
 #include "host/netns.h"
 #include "roce/parse.h"
 
 namespace xr::doctor {
+
+std::string PortFacts::our(const std::string &words) const {
+  return fmt::format("{} {}{}", program, netns.empty() ? "" : "--netns " + netns + " ", words);
+}
 
 afxdp::ZeroCopyPort PortFacts::zero_copy_port() const {
   return {link.ifname, link.driver, link.mtu,

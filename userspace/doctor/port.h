@@ -21,7 +21,9 @@ namespace xr::doctor {
 
 struct PortFacts {
   host::LinkFacts link;
-  std::string netns; // name; "": the caller's
+  std::string netns;                // name; "": the caller's
+  std::string program = "xdp-roce"; // as the user calls it
+  std::string asked;                // the command that asks, as typed; "": that of its name
   host::Queues queues;
   uint32_t cpus = 1;
   Result<host::XdpFeatures> xdp = Error{};
@@ -33,6 +35,9 @@ struct PortFacts {
 
   afxdp::ZeroCopyPort zero_copy_port() const;
 
+  // `words` of xdp-roce, as a shell command.
+  std::string our(const std::string &words) const;
+  std::string this_command() const { return asked.empty() ? our("doctor " + link.ifname) : asked; }
   // `line` as a shell command that runs in the namespace of the port.
   std::string command(const std::string &line) const { return host::command_in(netns, line); }
 };

@@ -172,6 +172,7 @@ void JobCollector::incast(const Edge &edge, uint64_t now) {
 
 void JobCollector::add(const NativeDatapath &datapath, const NativeDatapath::FrameView &frame,
                        const roce_packet &packet, uint32_t record) {
+  end_ns_ = std::max(end_ns_, frame.time_ns);
   if (record == NativeDatapath::kNoStream || !(packet.info & ROCE_OP_REQUEST) || frame.damaged)
     return;
   if (!frame.time_ns) {
@@ -262,7 +263,7 @@ JobTraffic JobCollector::result() const {
   std::ranges::stable_sort(job.edges,
                            [](const JobEdge &a, const JobEdge &b) { return a.bytes > b.bytes; });
   find_pattern(job);
-  phases_.steps(job);
+  phases_.steps(job, end_ns_);
   find_stragglers(samples_, job);
   find_storms(job);
   return job;

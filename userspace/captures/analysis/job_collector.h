@@ -96,7 +96,7 @@ private:
   std::vector<JobSample> samples_;
   std::vector<Rewind> rewinds_;
   JobPhases phases_;
-  uint64_t now_ = 0;
+  uint64_t now_ = 0, end_ns_ = 0;
 };
 
 } // namespace xr

@@ -8,6 +8,7 @@ namespace xr {
 namespace {
 
 constexpr uint64_t kFloorNs = 10'000;
+constexpr uint64_t kJitters = 8, kPairsJitters = 80; // more than these is an outlier
 constexpr size_t kCauses = 3;
 
 template <class T> T middle(std::vector<T> values) {
@@ -117,11 +118,11 @@ Latest latest_of(const uint64_t *late, size_t ranks) {
   for (uint32_t rank = 0; rank < ranks; rank++)
     if (rank != latest.rank)
       latest.second_ns = std::max(latest.second_ns, all[rank]);
-  const uint64_t median = middle(all);
+  const uint64_t median = ranks > 2 ? middle(all) : latest.second_ns;
   for (uint64_t &ns : all)
     ns = std::max(ns, median) - std::min(ns, median);
   latest.above_ns = latest.late_ns - median;
-  const double spread = 1.4826 * static_cast<double>(middle(all));
+  const double spread = ranks > 2 ? 1.4826 * static_cast<double>(middle(all)) : 0;
   latest.stands_out =
       latest.above_ns >= kFloorNs && static_cast<double>(latest.above_ns) > 6 * spread;
   return latest;
@@ -140,8 +141,23 @@ std::vector<Latest> latest_ranks(const std::vector<JobSample> &samples, const Jo
   std::ranges::sort(seconds);
   const uint64_t jitter = seconds[(seconds.size() - 1) * 99 / 100];
   for (Latest &step : steps)
-    step.stands_out = step.stands_out && step.late_ns > 8 * jitter;
+    step.stands_out = step.stands_out && step.late_ns > kJitters * jitter;
   return steps;
+}
+
+// The second latest of two ranks is the other one: how late the latest usually is says more.
+void compare_with_usual(std::array<std::vector<Latest>, kCauses> &by_cause) {
+  std::vector<uint64_t> late;
+  for (size_t step = 0; step < by_cause[0].size(); step++) {
+    late.push_back(0);
+    for (const std::vector<Latest> &steps : by_cause)
+      late.back() = std::max(late.back(), steps[step].late_ns);
+  }
+  const auto usual = late.begin() + static_cast<ptrdiff_t>(late.size() / 4);
+  std::nth_element(late.begin(), usual, late.end());
+  for (std::vector<Latest> &steps : by_cause)
+    for (Latest &step : steps)
+      step.stands_out = step.stands_out && step.late_ns > kPairsJitters * *usual;
 }
 
 } // namespace
@@ -155,7 +171,29 @@ void JobPhases::begin(uint64_t now) {
     phases_.emplace_back().step.first_ns = now;
 }
 
-void JobPhases::steps(JobTraffic &into) const {
+namespace {
+
+constexpr uint64_t kSilentPeriods = 3;
+
+// Who is missing in the last step, if all others wait.
+void find_silent(const std::vector<JobPhases::Phase> &steps, uint64_t end_ns, JobTraffic &into) {
+  const uint64_t last = steps.back().step.last_ns;
+  if (end_ns < last || end_ns - last < kSilentPeriods * into.period_ns)
+    return;
+  JobPhases::Phase all{};
+  for (const JobPhases::Phase &step : steps)
+    join(all, step);
+  for (uint32_t rank = 0; rank < into.ranks.size(); rank++) {
+    const uint64_t bit = uint64_t{1} << (rank % 64);
+    if (all.senders[rank / 64] & bit && !(steps.back().senders[rank / 64] & bit))
+      into.silent.push_back(rank);
+  }
+  into.silent_ns = end_ns - last;
+}
+
+} // namespace
+
+void JobPhases::steps(JobTraffic &into, uint64_t end_ns) const {
   if (phases_.size() < 3)
     return;
   into.silence_ns = separating_silence(phases_, silence_ns_);
@@ -182,42 +220,50 @@ void JobPhases::steps(JobTraffic &into) const {
     bytes.push_back(step.bytes);
   into.repeats = near_the_median(bytes, 10) && near_the_median(periods, 4);
   into.duty = middle(duties);
+  find_silent(steps, end_ns, into);
 }
 
 void find_stragglers(const std::vector<JobSample> &samples, JobTraffic &into) {
-  if (!into.is_job() || into.ranks.size() < 3)
+  if (!into.is_job() || into.ranks.size() < 2)
     return;
   std::array<std::vector<Latest>, kCauses> by_cause;
   for (size_t cause = 0; cause < kCauses; cause++)
     by_cause[cause] = latest_ranks(samples, into, static_cast<JobCause>(cause));
+  if (into.ranks.size() == 2)
+    compare_with_usual(by_cause);
   std::vector<uint64_t> above;
+  std::array<uint64_t, kCauses> of_cause{};
   const auto end = [&] {
     if (above.size() >= 2) {
-      into.stragglers.back().steps = above.size();
-      into.stragglers.back().late_ns = middle(above);
+      JobStraggler &straggler = into.stragglers.back();
+      straggler.steps = above.size();
+      straggler.late_ns = middle(above);
+      straggler.cause =
+          static_cast<JobCause>(std::ranges::max_element(of_cause) - of_cause.begin());
     } else if (!above.empty()) {
       into.stragglers.pop_back();
     }
     above.clear();
+    of_cause.fill(0);
   };
   for (size_t step = 0; step < into.steps.size(); step++) {
     // A rank that computes late is late as both: what it is more is the cause.
     const Latest *latest = nullptr;
-    JobCause cause{};
+    size_t cause = 0;
     for (size_t i = 0; i < kCauses; i++)
       if (const Latest &of = by_cause[i][step];
           of.stands_out && (!latest || of.above_ns > latest->above_ns)) {
         latest = &of;
-        cause = static_cast<JobCause>(i);
+        cause = i;
       }
-    if (above.empty() || !latest || latest->rank != into.stragglers.back().rank ||
-        cause != into.stragglers.back().cause)
+    if (above.empty() || !latest || latest->rank != into.stragglers.back().rank)
       end();
     if (!latest)
       continue;
     if (above.empty())
-      into.stragglers.push_back({latest->rank, cause, step, 0, 0});
+      into.stragglers.push_back({latest->rank, {}, step, 0, 0});
     above.push_back(latest->above_ns);
+    of_cause[cause] += latest->above_ns;
   }
   end();
 }

@@ -8,9 +8,12 @@
 //   within a tenth of the median in bytes and half of the periods within a quarter of it.
 // - In a step, a rank is as late as its longest sample, 0 without one. It is an outlier when it is
 //   above the median of all ranks by 10 us and by six times their spread (1.48 x median absolute
-//   deviation), and above eight times the 99th percentile, over all steps, of the second latest:
-//   what the job's jitter alone can do. A straggler is an outlier in two steps running, of at least
-//   three ranks.
+//   deviation; of two ranks: above the other), and above eight times the 99th percentile, over all
+//   steps, of the second latest: what the job's jitter alone can do. Of two ranks: above 80 times
+//   the lower quartile of the latest. A straggler is an outlier in two steps running; its cause is
+//   that of most of its time.
+// - A rank is silent when it sent nothing in the last step, and nobody sends new data for three
+//   periods after it.
 #pragma once
 
 #include <array>
@@ -48,8 +51,8 @@ public:
     phase.step.bytes += bytes;
     phase.senders[from / 64] |= uint64_t{1} << (from % 64);
   }
-  // Fills steps, silence_ns, period_ns, duty and repeats.
-  void steps(JobTraffic &into) const;
+  // Fills steps, silence_ns, period_ns, duty, repeats and silent. `end_ns`: of the capture.
+  void steps(JobTraffic &into, uint64_t end_ns) const;
 
 private:
   void begin(uint64_t now);

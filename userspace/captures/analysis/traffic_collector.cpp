@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/data_packet.h"
 #include "roce/cm.h"
 
 namespace xr {
@@ -17,9 +18,8 @@ constexpr uint64_t kClassMask = 0xfff; // TOS and PCP
 TrafficPart part_of(const roce_packet &packet) {
   if (packet.info & ROCE_OP_CNP)
     return TrafficPart::Cnp;
-  const bool data = roce_opcode_properties[packet.opcode] & ROCE_DATA_OPS;
-  return data && roce_key_qp(&packet.key) != ROCE_QPN_GSI ? TrafficPart::Data
-                                                          : TrafficPart::Control;
+  const bool datagram = packet.info & ROCE_OP_DATAGRAM && roce_key_qp(&packet.key) != ROCE_QPN_GSI;
+  return datagram || is_data(packet.info) ? TrafficPart::Data : TrafficPart::Control;
 }
 
 uint64_t fields_of(const NativeDatapath::FrameView &frame, const roce_packet &packet) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether PFC protects the data, and protects it.
 #include <algorithm>
+#include <bit>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -16,19 +17,35 @@ namespace {
 constexpr uint64_t kSecond = 1'000'000'000;
 constexpr double kStorm = 0.1; // of a second
 
-// Priorities of RoCE data, a bit each. By DSCP it is what most switches begin with, DSCP / 8: a
-// guess.
+// Priorities of RoCE data, a bit each: the PCP, else what the map makes of the DSCP.
 struct DataPriorities {
   uint64_t bits = 0;
-  bool guessed = false;
+  uint64_t unknown = 0; // DSCPs whose priority is not known
 };
 
-DataPriorities data_priorities(const Snapshot &s) {
+// Adds to the map what the data's own PCP shows: streams with one DSCP, tagged with one PCP.
+void learn_map(const Snapshot &s, DscpMap &map) {
+  constexpr unsigned kTagged = (1u << PartTraffic::kUntagged) - 1;
+  for (const roce_stream &stream : s.streams) {
+    const PartTraffic &data = traffic_of(s, stream).of(TrafficPart::Data);
+    const unsigned pcps = data.pcps & kTagged;
+    if (is_v1(stream) || !std::has_single_bit(data.dscps) || !std::has_single_bit(pcps))
+      continue;
+    uint8_t &priority = map.priority[static_cast<size_t>(std::countr_zero(data.dscps))];
+    if (priority == DscpMap::kUnknown)
+      priority = static_cast<uint8_t>(std::countr_zero(pcps));
+  }
+}
+
+DataPriorities data_priorities(const Facts &facts) {
+  const Snapshot &s = facts.snapshot;
+  DscpMap map = facts.dscp_map;
+  learn_map(s, map);
   uint64_t tagged = 0, dscps = 0;
   for (const roce_stream &stream : s.streams) {
     const PartTraffic &data = traffic_of(s, stream).of(TrafficPart::Data);
     tagged |= data.pcps & ((1u << PartTraffic::kUntagged) - 1);
-    dscps |= is_v1(stream) ? 0 : data.dscps;
+    dscps |= is_v1(stream) || !(data.pcps >> PartTraffic::kUntagged) ? 0 : data.dscps;
   }
   if (s.traffic.empty() && !s.classes.empty()) { // of a port: data, answers and CNPs
     for (unsigned i = 0; i < ROCE_CLASS_PCP; i++)
@@ -36,13 +53,16 @@ DataPriorities data_priorities(const Snapshot &s) {
     for (unsigned i = ROCE_CLASS_PCP; i < ROCE_CLASS_UNTAGGED; i++)
       tagged |= s.classes[i].packets ? uint64_t{1} << (i - ROCE_CLASS_PCP) : 0;
   }
-  if (tagged)
-    return {tagged, false};
-  DataPriorities by_dscp{0, true};
-  for (unsigned dscp = 0; dscp < 64; dscp++)
-    if (dscps >> dscp & 1)
-      by_dscp.bits |= uint64_t{1} << (dscp / 8);
-  return by_dscp;
+  DataPriorities data{tagged};
+  for (unsigned dscp = 0; dscp < 64; dscp++) {
+    if (!(dscps >> dscp & 1))
+      continue;
+    if (map.priority[dscp] == DscpMap::kUnknown)
+      data.unknown |= uint64_t{1} << dscp;
+    else
+      data.bits |= uint64_t{1} << map.priority[dscp];
+  }
+  return data;
 }
 
 // Priorities for which PFC was seen that paused, a bit each.
@@ -129,13 +149,16 @@ Verdict pfc_class(const Facts &facts) {
   for (const PfcSender &sender : s.pfc_senders.senders)
     for (unsigned priority = 0; priority < ROCE_PFC_COUNTS; priority++)
       add_storm(sender, priority, s.quantum_ps != 0, verdict);
-  const DataPriorities data = data_priorities(s);
-  if (const uint64_t other = paused_priorities(s) & ~data.bits; other && data.bits)
-    verdict.add(Status::Warn,
-                fmt::format("PFC for priority {}; RoCE data has {}", bits_text(other),
-                            data.guessed ? fmt::format("priority {}, if switches map DSCP / 8",
-                                                       bits_text(data.bits))
-                                         : fmt::format("PCP {}", bits_text(data.bits))));
+  const DataPriorities data = data_priorities(facts);
+  const uint64_t other = paused_priorities(s) & ~data.bits;
+  if (other && data.unknown)
+    verdict.add(Status::Unknown,
+                fmt::format("PFC for priority {}; the switches' map of the data's DSCP {} is not "
+                            "known: --dscp-map",
+                            bits_text(other), bits_text(data.unknown)));
+  else if (other && data.bits)
+    verdict.add(Status::Warn, fmt::format("PFC for priority {}; RoCE data has priority {}",
+                                          bits_text(other), bits_text(data.bits)));
   for (const PfcSender &sender : s.pfc_senders.senders)
     add_not_released(sender, verdict);
   return verdict;
@@ -147,7 +170,7 @@ Verdict lossless(const Facts &facts) {
     return {Status::Unknown, "streams were not tracked"};
   if (s.streams.empty())
     return {Status::Unknown, "no RoCE streams"};
-  std::map<Hosts, uint64_t> lost;
+  std::map<Hosts, uint64_t> lost, after;
   std::map<Hosts, uint64_t> frames;
   uint64_t all = 0;
   for (const roce_stream &stream : s.streams) {
@@ -155,25 +178,36 @@ Verdict lossless(const Facts &facts) {
       lost[hosts_of(stream.key)] += psns;
       all += psns;
     }
+    if (const uint64_t packets = lost_after(stream))
+      after[hosts_of(stream.key)] += packets;
   }
   if (facts.episodes)
     for (const EpisodeRow &row : facts.episodes->episodes)
       frames.try_emplace(hosts_of(row.name.key), row.episode.resent_frame);
-  if (!all)
+  if (!all && after.empty())
     return {Status::Ok, "no PSN was lost"};
-  const DataPriorities data = data_priorities(s);
-  const uint64_t paused = paused_priorities(s) & data.bits;
-  if (!paused && !s.totals.pfc_xoff[ROCE_PFC_ALL])
-    return {Status::Unknown,
-            fmt::format("{} PSNs were lost, and no PFC of the data's priority was seen: whether "
-                        "the class is to be lossless is not known",
-                        all)};
+  const auto frame_of = [&frames](const Hosts &hosts) {
+    return frames.contains(hosts) ? frames[hosts] : 0;
+  };
   Verdict verdict(Status::Ok, "");
-  for (const auto &[hosts, count] : lost)
-    verdict.add(data.guessed && paused ? Status::Warn : Status::Fail,
-                fmt::format("{}: {} PSNs lost in a class with {}", text_of(hosts), count,
-                            paused ? "PFC" : "PAUSE"),
-                frames.contains(hosts) ? frames[hosts] : 0);
+  const DataPriorities data = data_priorities(facts);
+  const uint64_t paused = paused_priorities(s);
+  if (all && !(paused & data.bits) && !s.totals.pfc_xoff[ROCE_PFC_ALL])
+    verdict.add(Status::Unknown,
+                fmt::format("{} PSNs were lost, and no PFC of the data's priority was seen: "
+                            "whether the class is to be lossless is not known{}",
+                            all, paused && data.unknown ? ", without --dscp-map" : ""));
+  else
+    for (const auto &[hosts, count] : lost)
+      verdict.add(Status::Fail,
+                  fmt::format("{}: {} PSNs lost in a class with {}", text_of(hosts), count,
+                              paused & data.bits ? "PFC" : "PAUSE"),
+                  frame_of(hosts));
+  for (const auto &[hosts, count] : after)
+    verdict.add(Status::Warn,
+                fmt::format("{}: at least {} lost after this {}, by the NAKs", text_of(hosts),
+                            count, s.source == Snapshot::Source::Interface ? "port" : "tap"),
+                frame_of(hosts));
   return verdict;
 }
 

@@ -6,6 +6,7 @@
 
 #include "checks/hosts.h"
 #include "checks/verdict.h"
+#include "model/data_packet.h"
 
 namespace xr::checks {
 
@@ -13,6 +14,7 @@ namespace {
 
 struct Marked {
   uint64_t ce = 0, cnps = 0, ce_frame = 0;
+  bool answers = false; // to requests of the other direction
 };
 
 // CE marks by direction, and the CNPs that go that way.
@@ -23,6 +25,7 @@ std::map<Hosts, Marked> marked_by_hosts(const Snapshot &snapshot) {
     if (is_controlled(stream))
       marked.ce += roce_stream_counter(&stream, ROCE_STREAM_CE);
     marked.cnps += roce_stream_counter(&stream, ROCE_STREAM_CNPS);
+    marked.answers = marked.answers || roce_key_kind(&stream.key) == ROCE_KIND_RESPONSE;
     if (!marked.ce_frame)
       marked.ce_frame = traffic_of(snapshot, stream).ce_frame;
   }
@@ -43,8 +46,7 @@ void add_findings(const Episodes &episodes, roce_finding_type type, Status statu
 Verdict data_ect_by_opcode(const Snapshot &s) {
   uint64_t data = 0, not_ect = 0;
   for (unsigned opcode = 0; opcode < ROCE_OPCODE_COUNT_V1; opcode++) {
-    const uint64_t properties = roce_opcode_properties[opcode];
-    if (!(properties & ROCE_DATA_OPS) || properties & ROCE_OP_DATAGRAM)
+    if (!is_data(roce_opcode_properties[opcode]))
       continue;
     const roce_opcode_count &count = s.opcodes[opcode];
     not_ect += count.packets[0];
@@ -113,10 +115,11 @@ Verdict marks_answered(const Facts &facts) {
     if (!marked.ce)
       continue;
     const auto answers = all.find(back(hosts));
-    if (answers == all.end())
+    if (answers == all.end() || !answers->second.answers)
       verdict.add(Status::Unknown,
-                  fmt::format("{}: {} CE marks; the other direction was not captured",
-                              text_of(hosts), marked.ce),
+                  fmt::format("{}: {} CE marks; {}", text_of(hosts), marked.ce,
+                              answers == all.end() ? "the other direction was not captured"
+                                                   : "no answers to these requests were captured"),
                   marked.ce_frame);
     else if (!answers->second.cnps)
       verdict.add(Status::Fail,

@@ -16,8 +16,10 @@ namespace {
 constexpr uint32_t kRetries = 7;   // most that a QP can have: three bits
 constexpr uint32_t kNearError = 2; // timeouts that are left
 constexpr uint32_t kRnrStorm = 10; // RNR NAKs of a pair
-constexpr uint64_t kTimed = 100;   // requests, for a p99
-constexpr size_t kPairs = 3;       // least, to compare one with the others
+constexpr uint64_t kTimer =
+    1'000'000;                   // a pause that nothing but a timer ends, where no answers pass
+constexpr uint64_t kTimed = 100; // requests, for a p99
+constexpr size_t kPairs = 3;     // least, to compare one with the others
 constexpr uint64_t kSlower = 10;
 
 // Which other checks use.
@@ -40,13 +42,22 @@ struct Retries {
 
 using PairKey = std::pair<Hosts, uint32_t>;
 
+// Whether requests went back, and no answer to them is in the capture: a timer's work.
+bool is_silent(const Episodes &episodes, const PairName &name) {
+  return std::ranges::any_of(episodes.pairs, [&name](const PairRow &row) {
+    return roce_key_equal(&row.name.key, &name.key) && !row.answers;
+  });
+}
+
 // Retries of each pair that had any. Episodes are in the order of time.
 std::map<PairKey, Retries> retries_of(const Episodes &episodes) {
   std::map<PairKey, Retries> all;
   std::map<std::pair<PairKey, uint32_t>, uint32_t> timeouts;
   for (const EpisodeRow &row : episodes.episodes) {
     const roce_episode &e = row.episode;
-    if (e.cause != ROCE_CAUSE_TIMEOUT && e.cause != ROCE_CAUSE_RNR)
+    const bool silent = e.cause == ROCE_CAUSE_UNKNOWN && e.last_sent_ns &&
+                        e.resent_ns - e.last_sent_ns >= kTimer && is_silent(episodes, row.name);
+    if (e.cause != ROCE_CAUSE_TIMEOUT && e.cause != ROCE_CAUSE_RNR && !silent)
       continue;
     const PairKey key = {hosts_of(row.name.key), row.name.key.qp_kind};
     Retries &retries = all[key];
@@ -69,6 +80,34 @@ bool timers_grow(const Episodes &episodes, const PairName &name) {
   });
 }
 
+// On a port, pairs are remembered from before the time of the check.
+bool has_requests(const Snapshot &snapshot) {
+  return std::ranges::any_of(snapshot.streams, [](const roce_stream &stream) {
+    return roce_key_kind(&stream.key) == ROCE_KIND_REQUEST;
+  });
+}
+
+// NAKs, implied ones and RNR NAKs after which only a timer made the requester send again.
+void add_not_obeyed(const Episodes &episodes, Verdict &verdict) {
+  std::array<uint64_t, ROCE_CAUSES> timers{}, all{};
+  std::array<uint64_t, ROCE_CAUSES> frames{};
+  for (const EpisodeRow &row : episodes.episodes) {
+    const size_t cause = row.episode.cause % ROCE_CAUSES;
+    all[cause]++;
+    if (row.by_timer && !timers[cause]++)
+      frames[cause] = row.episode.resent_frame;
+  }
+  constexpr std::pair<roce_cause, const char *> kAsked[] = {
+      {ROCE_CAUSE_NAK, "NAKs"}, {ROCE_CAUSE_READ, "implied NAKs"}, {ROCE_CAUSE_RNR, "RNR NAKs"}};
+  for (const auto &[cause, name] : kAsked)
+    if (timers[cause])
+      verdict.add(Status::Warn,
+                  fmt::format("{} of {} {} brought nothing, a timer did: lost after this tap, or "
+                              "not obeyed",
+                              timers[cause], all[cause], name),
+                  frames[cause]);
+}
+
 } // namespace
 
 Verdict go_back_n(const Facts &facts) {
@@ -76,7 +115,7 @@ Verdict go_back_n(const Facts &facts) {
     return {Status::Unknown, "QP pairs were not followed"};
   const Episodes &episodes = *facts.episodes;
   const bool answered = std::ranges::any_of(episodes.pairs, &PairRow::answers);
-  if (!answered)
+  if (!answered || !has_requests(facts.snapshot))
     return {Status::Unknown, "no RC or XRC requests with their answers"};
   Verdict verdict(Status::Ok, fmt::format("{} episodes, no finding", episodes.episodes.size()));
   std::array<uint64_t, ROCE_FINDINGS> counts{};
@@ -86,13 +125,14 @@ Verdict go_back_n(const Facts &facts) {
   for (size_t type = 0; type < counts.size(); type++)
     if (counts[type])
       verdict.add(Status::Fail, fmt::format("{}: {}", kFindingNames[type], counts[type]));
+  add_not_obeyed(episodes, verdict);
   return verdict;
 }
 
 Verdict retries(const Facts &facts) {
   if (!facts.episodes)
     return {Status::Unknown, "QP pairs were not followed"};
-  if (facts.episodes->pairs.empty())
+  if (facts.episodes->pairs.empty() || !has_requests(facts.snapshot))
     return {Status::Unknown, "no RC or XRC requests"};
   Verdict verdict(Status::Ok, "no PSN timed out twice");
   for (const auto &[key, pair] : retries_of(*facts.episodes)) {

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "checks/dscp_map.h"
 #include "model/episodes.h"
 #include "model/passive_latency.h"
 #include "model/setup_check.h"
@@ -20,6 +21,7 @@ struct Facts {
   // known.
   uint32_t paths = 0;
   size_t hash = 0;
+  DscpMap dscp_map = DscpMap::unknown(); // of the switches
 };
 
 // All checks, in the order of the table in setup.cpp.

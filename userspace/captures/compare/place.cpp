@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "analysis/captured_packet.h"
+#include "model/stream_loss.h"
 #include "packet/icrc.h"
 #include "roce/psn.h"
 #include "roce/stream.h"
@@ -159,11 +160,9 @@ std::vector<uint64_t> Place::lost_before(StreamNumbers &numbers) const {
   datapath_->snapshot(snapshot);
   std::vector<uint64_t> lost(numbers.size());
   for (const roce_stream &s : snapshot.streams) {
-    const uint64_t skipped = roce_stream_counter(&s, ROCE_SKIPPED),
-                   reordered = roce_stream_counter(&s, ROCE_REORDERED);
     const uint32_t number = numbers.of(s.key, 0);
     if (number < lost.size())
-      lost[number] = skipped - std::min(skipped, reordered);
+      lost[number] = lost_psns(s);
   }
   return lost;
 }

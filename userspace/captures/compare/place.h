@@ -38,8 +38,8 @@ public:
   // Set if the capture is truncated or damaged.
   const std::optional<Error> &trouble() const { return trouble_; }
   Reader::Progress progress() const { return reader_.progress(); }
-  // PSNs of each stream, by its number, that did not reach this place when they were first sent:
-  // skipped, and not reordered (include/roce/README.md 7). For after the end of the capture.
+  // PSNs of each stream, by its number, that were certainly lost before this place (lost_psns). For
+  // after the end of the capture.
   std::vector<uint64_t> lost_before(StreamNumbers &numbers) const;
 
 private:

@@ -182,7 +182,7 @@ void Following::fill(Episodes &into, const std::vector<roce_stream> &streams) co
     into.findings.push_back({pair_name(streams, f.request, f.response), f});
   for (const roce_follow &f : records)
     add_pair(into, f, pair_name(streams, f.request, f.response));
-  sort_found(into);
+  finish_found(into);
 }
 
 } // namespace xr

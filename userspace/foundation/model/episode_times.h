@@ -16,6 +16,7 @@ struct EpisodeTimes {
   std::optional<uint64_t> timeout;        // last sent to sent again
   std::optional<uint64_t> recovery;       // from its beginning until nothing was missing
 };
-EpisodeTimes episode_times(const roce_episode &episode);
+// `by_timer`: of its row, so that the NAK had no reaction.
+EpisodeTimes episode_times(const roce_episode &episode, bool by_timer = false);
 
 } // namespace xr

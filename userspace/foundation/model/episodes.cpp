@@ -2,6 +2,10 @@
 #include "model/episodes.h"
 
 #include <algorithm>
+#include <map>
+
+#include "model/episode_times.h"
+#include "roce/rnr.h"
 
 namespace xr {
 
@@ -47,6 +51,71 @@ void find_ignored_reads(Episodes &into, const roce_follow &f, const PairName &na
   }
 }
 
+// A reaction to a NAK is far shorter than any of these.
+constexpr uint64_t kSureTimer = 500'000'000;
+constexpr uint64_t kLeastTimer = 4'096ull << 10; // of RNICs whose reactions are known
+constexpr uint64_t kLeastLadder = 4'096ull << 12;
+constexpr uint64_t kFarOutside = 10; // times the pair's median
+constexpr size_t kReactions = 3;     // least, for a median
+
+// A retry timer is 4.096 us x 2^n, and may expire a little later.
+bool is_retry_timer(uint64_t ns) {
+  for (uint64_t timer = kLeastLadder; timer <= ns; timer *= 2)
+    if (ns - timer <= timer / 10)
+      return true;
+  return false;
+}
+
+// The go-backs of a pair that something asked for.
+struct Reaction {
+  EpisodeRow *row = nullptr;
+  uint64_t after = 0; // it, without the wait that an RNR NAK demands
+  uint64_t pause = 0; // since the request before, if that is known and longer
+};
+
+Reaction reaction_of(EpisodeRow &row) {
+  const roce_episode &e = row.episode;
+  const uint64_t since = episode_times(e).nak_reaction.value_or(0);
+  const uint64_t wait = e.rnr_timer ? uint64_t{1000} * roce_rnr_us(e.rnr_timer - 1) : 0;
+  const uint64_t back = e.reread_ns ? e.reread_ns : e.resent_ns;
+  const uint64_t pause = e.last_sent_ns && back > e.last_sent_ns ? back - e.last_sent_ns : 0;
+  const auto rest = [wait](uint64_t ns) { return ns > wait ? ns - wait : 0; };
+  return {&row, rest(since), std::max(rest(pause), rest(since))};
+}
+
+// `timeout`: the pair's smallest that was seen; 0: none.
+void decide_reactions(std::vector<Reaction> &reactions, uint64_t timeout) {
+  std::vector<uint64_t> times;
+  for (const Reaction &reaction : reactions)
+    times.push_back(reaction.after);
+  std::ranges::sort(times);
+  const uint64_t median = times.size() > kReactions ? times[times.size() / 2] : 0;
+  const auto is_timer = [&](const Reaction &r) {
+    return r.after >= kSureTimer || (timeout && r.pause >= timeout - timeout / 20) ||
+           (median && r.after >= kLeastTimer && r.after > kFarOutside * median) ||
+           (r.after >= kLeastLadder && is_retry_timer(r.pause) &&
+            (!median || r.after > kFarOutside * median));
+  };
+  for (Reaction &reaction : reactions)
+    reaction.row->by_timer = is_timer(reaction);
+}
+
+void decide_reactions(Episodes &found) {
+  std::map<uint32_t, std::vector<Reaction>> reactions; // by stream of requests
+  std::map<uint32_t, uint64_t> timeouts;
+  for (EpisodeRow &row : found.episodes) {
+    const EpisodeTimes times = episode_times(row.episode);
+    if (times.nak_reaction)
+      reactions[row.episode.request].push_back(reaction_of(row));
+    if (times.timeout) {
+      uint64_t &least = timeouts[row.episode.request];
+      least = least ? std::min(least, *times.timeout) : *times.timeout;
+    }
+  }
+  for (auto &[request, of_pair] : reactions)
+    decide_reactions(of_pair, timeouts.contains(request) ? timeouts[request] : 0);
+}
+
 } // namespace
 
 const char *cnps_paced_by(const CnpRow &c) {
@@ -73,6 +142,29 @@ uint64_t episode_end(const roce_episode &e) {
   return std::max({e.seen_ns, e.nak_ns, e.reread_ns, e.resent_ns, e.recovered_ns});
 }
 
+std::vector<UnansweredRow> unanswered(const Episodes &found) {
+  constexpr uint64_t kTimes = 3; // fewer may be a capture's end
+  std::vector<UnansweredRow> all;
+  for (const PairRow &pair : found.pairs) {
+    UnansweredRow row{pair.name, !pair.answers, pair.oldest_psn, pair.unanswered, 0, 1};
+    uint64_t resent = 0;
+    for (const EpisodeRow &of : found.episodes) {
+      const roce_episode &e = of.episode;
+      if (e.cause == ROCE_CAUSE_DUPLICATE || e.first_missing != row.psn || !e.resent_ns ||
+          !roce_key_equal(&of.name.key, &pair.name.key))
+        continue;
+      row.times++;
+      resent += e.resent_packets;
+    }
+    // In a capture of one direction, go-backs repeat a small part of all.
+    row.packets = pair.requests - std::min(pair.requests, resent);
+    const bool most = pair.answers || 2 * resent >= row.packets * (row.times - 1);
+    if (row.psns && row.times >= kTimes && most)
+      all.push_back(row);
+  }
+  return all;
+}
+
 void add_pair(Episodes &into, const roce_follow &f, const PairName &name) {
   PairRow &row = into.pairs.emplace_back();
   row.name = name;
@@ -92,17 +184,20 @@ void add_pair(Episodes &into, const roce_follow &f, const PairName &name) {
   row.answers_ce = f.sum.answers_ce;
   row.cnps = f.sum.cnps;
   row.cnp_ns = f.sum.cnp_least_ns;
+  row.oldest_psn = f.acked;
+  row.unanswered = static_cast<uint32_t>(std::max(0, roce_psn_diff(f.next, f.acked)));
   std::copy(std::begin(f.sum.causes), std::end(f.sum.causes), std::begin(row.causes));
   into.holes_forgotten += f.round.forgotten;
   find_unanswered_ce(into, f, name);
   find_ignored_reads(into, f, name);
 }
 
-void sort_found(Episodes &found) {
+void finish_found(Episodes &found) {
   std::ranges::stable_sort(found.episodes, {},
                            [](const EpisodeRow &row) { return episode_start(row.episode); });
   std::ranges::stable_sort(found.findings, {},
                            [](const FindingRow &row) { return row.finding.frame; });
+  decide_reactions(found);
 }
 
 } // namespace xr

@@ -23,6 +23,9 @@ inline constexpr std::array<const char *, ROCE_FINDINGS> kFindingNames = {
 struct EpisodeRow {
   PairName name; // the stream that misses PSNs
   roce_episode episode{};
+  // What began it asked the requester to send again (NAK, RNR NAK, READ), but that came so late
+  // that a timer caused it: the NAK was lost after the observer, or was not obeyed.
+  bool by_timer = false;
 };
 
 // Frames of findings where there are several captures: the capture's index, shifted, and the number
@@ -44,6 +47,16 @@ struct PairRow {
   uint32_t msn_unchecked = 0, reads_again = 0, reads_cut = 0;
   uint32_t ce = 0, answers_ce = 0, cnps = 0; // marked CE; CNPs to the sender of the requests
   uint64_t cnp_ns = 0;                       // least time between two of these; 0: unknown
+  uint32_t oldest_psn = 0, unanswered = 0;   // PSNs from there on have no ACK when all ends
+};
+
+// Requests that were sent again and again, and not answered when all ends.
+struct UnansweredRow {
+  PairName name;
+  bool silent = false; // nothing ever came back
+  uint32_t psn = 0, psns = 0;
+  uint64_t packets = 0; // without those sent again; with answers, also those answered
+  uint64_t times = 0;   // that the first was sent
 };
 
 // CNPs from one address (a notification point), and the least time between two of them: to the same
@@ -88,12 +101,16 @@ uint64_t episode_start(const roce_episode &episode);
 // The last.
 uint64_t episode_end(const roce_episode &episode);
 
+// In the order of pairs.
+std::vector<UnansweredRow> unanswered(const Episodes &found);
+
 // Adds the pair `f`, and the findings that only its end shows: its requests were marked CE and
 // their receiver, which answered, sent no CNP to anyone (needs `cnps`); what answers stepped over
 // was not requested again.
 void add_pair(Episodes &into, const roce_follow &f, const PairName &name);
 
-// Puts episodes and findings in their order.
-void sort_found(Episodes &found);
+// To be called when all is there: puts episodes and findings in their order, and decides which of
+// the go-backs a timer caused.
+void finish_found(Episodes &found);
 
 } // namespace xr

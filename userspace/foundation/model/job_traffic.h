@@ -70,6 +70,10 @@ struct JobTraffic {
   uint64_t period_ns = 0;  // median, start to start; 0: fewer than three steps
   double duty = 0;         // median exchange / period
   std::vector<JobStraggler> stragglers;
+  // Ranks that sent nothing in the last step, which the others began, and for how long then nobody
+  // sent new data; empty: none, or the capture ends soon after it.
+  std::vector<uint32_t> silent;
+  uint64_t silent_ns = 0;
   bool cts = false; // seen for most of the messages of the bulk
   std::array<JobIncast, 3> incast{{{10'000}, {100'000}, {1'000'000}}};
   // Packets that came late, not sent again, by reordering extent (RFC 4737, 4.2.1): [i] counts

@@ -9,8 +9,8 @@
 
 namespace xr {
 
-// Data: SEND, WRITE, READ responses, ATOMIC WRITE, not of RDMA CM. Control: all other requests and
-// answers.
+// Data: data packets (model/data_packet.h), and datagrams that are not of RDMA CM. Control: ACKs,
+// NAKs, RDMA CM.
 enum class TrafficPart : uint8_t { Data, Control, Cnp };
 inline constexpr size_t kTrafficParts = 3;
 

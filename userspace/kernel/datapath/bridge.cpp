@@ -2,6 +2,7 @@
 #include "datapath/bridge.h"
 
 #include <memory>
+#include <optional>
 
 #include <unistd.h>
 
@@ -98,6 +99,35 @@ Status build(End &a, End &b, const AttachOptions &options, std::vector<std::stri
   return take(b, options);
 }
 
+// The statuses of both ports, if they are a bridge already. The caller holds the lock.
+std::optional<std::vector<PortStatus>> bridged_ports(const std::string &a, const std::string &b,
+                                                     const std::string &netns) {
+  std::vector<PortStatus> ports;
+  for (const auto &[ifname, peer] : {std::pair(a, b), std::pair(b, a)}) {
+    auto place = find_place(ifname, netns, find_bpffs());
+    if (!place)
+      return {};
+    auto found = inspect(ifname, place->namespace_or_null(), place->ifindex, place->best_pins());
+    if (!found || found->port.state != AttachState::Attached || found->port.peer != peer)
+      return {};
+    ports.push_back(std::move(found->port));
+  }
+  return ports;
+}
+
+// What makes a bridge that is there lose frames is repaired as for a new one.
+Result<BridgeReport> repair(std::vector<PortStatus> ports, const std::string &netns) {
+  BridgeReport report;
+  const Place place = XR_TRY(find_place(ports[0].ifname, netns, find_bpffs()));
+  const auto inside = XR_TRY(place.netns->enter());
+  report.troubles = XR_TRY(bridge_preflight(*place.netns, ports[0].ifname, ports[1].ifname,
+                                            ports[0].mode == Mode::Skb, true));
+  report.notes.emplace_back("the bridge is there already: only what makes it lose frames is "
+                            "repaired");
+  report.ports = std::move(ports);
+  return report;
+}
+
 } // namespace
 
 Result<BridgeReport> bridge(const std::string &a, const std::string &b, const std::string &netns,
@@ -108,6 +138,8 @@ Result<BridgeReport> bridge(const std::string &a, const std::string &b, const st
   if (a == b)
     return Error{"a bridge needs two ports"};
   const auto lock = XR_TRY(Lock::take(Lock::Kind::Exclusive));
+  if (auto ports = fix ? bridged_ports(a, b, netns) : std::nullopt)
+    return repair(std::move(*ports), netns);
   for (const std::string &ifname : {a, b}) // before need_bpffs() mounts a bpffs
     XR_TRY(find_place(ifname, netns, find_bpffs()).in(ifname));
   auto bpffs = XR_TRY(need_bpffs());

@@ -18,7 +18,8 @@ struct BridgeReport {
 };
 
 // Both ports must be in one namespace; both become promiscuous. With `fix`, repairable troubles are
-// repaired. Detaching one port detaches the other. An error about one port begins with its name.
+// repaired, also of a bridge of these two that is there already. Detaching one port detaches the
+// other. An error about one port begins with its name.
 Result<BridgeReport> bridge(const std::string &a, const std::string &b, const std::string &netns,
                             const AttachOptions &options, bool fix);
 

@@ -161,7 +161,7 @@ Result<Episodes> AttachedPort::episodes(Found &since) const {
       to.episodes.push_back({names.of(pair.key, pair.open.kind == ROCE_KIND_RESPONSE), pair.open});
     add_pair(to, pair, names.of(pair.key));
   }
-  sort_found(to);
+  finish_found(to);
   return to;
 }
 

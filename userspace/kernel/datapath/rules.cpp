@@ -27,6 +27,7 @@
 #include "impair/action_table.h"
 #include "impair/taken.h"
 #include "parse/words.h"
+#include "roce/stream.h"
 
 namespace xr::datapath {
 
@@ -102,9 +103,10 @@ public:
   Result<std::vector<Entry>> entries() const;
   Status replace(std::vector<Entry> entries);
   Result<RuleList> list() const;
-  Result<std::vector<std::string>> notes(const std::vector<Entry> &before) const;
+  Result<std::vector<std::string>> notes(const std::vector<Entry> &before, bool fresh) const;
   Status write_peers(const std::vector<impair::Peer> &peers, bool replace);
   Status restart_qp_numbers() const;
+  Status restart_streams() const;
   std::vector<impair::Peer> peers() const;
   const PortStatus &port() const { return port_; }
 
@@ -322,6 +324,27 @@ Status RuleStore::restart_qp_numbers() const {
   return {};
 }
 
+// Each record of the port's side keeps its key. Its word without FAST sends packets to the lock,
+// which the update holds.
+Status RuleStore::restart_streams() const {
+  roce_shared shared{};
+  const Fd streams = pins().open(map_names::streams);
+  if (!port_.track || !read(pins(), map_names::shared, 0, shared))
+    return errno_error(errno, "cannot read the streams");
+  for (uint32_t id = 0; id < std::min(shared.streams_used, port_.streams_capacity); id++) {
+    roce_stream stream{}, begun{};
+    if (bpf_map_lookup_elem_flags(streams.get(), &id, &stream, BPF_F_LOCK) < 0)
+      return errno_error(errno, "cannot read the streams");
+    begun.key = stream.key;
+    const bool second = stream.key.qp_kind & ROCE_KEY_SIDE;
+    if (stream.key.qp_kind == ROCE_KEY_NONE || second != (port_.side != 0))
+      continue;
+    if (bpf_map_update_elem(streams.get(), &id, &begun, BPF_F_LOCK) < 0)
+      return errno_error(errno, "cannot begin the streams again");
+  }
+  return {};
+}
+
 std::vector<impair::Peer> RuleStore::peers() const {
   std::vector<impair::Peer> peers;
   Fd fd = pins().open(map_names::peers);
@@ -404,9 +427,22 @@ bool in_effect_since(const std::vector<Entry> &before, const Entry &entry) {
   });
 }
 
-// Why rules that came into effect since then will not do all that they say.
-Result<std::vector<std::string>> RuleStore::notes(const std::vector<Entry> &before) const {
+// A rule for one place in a stream drops each retransmission of it, until the QP fails.
+bool drops_each_time(const impair::Rule &rule) {
+  return rule.event && !rule.event->iteration &&
+         !(rule.event->packet == impair::EventSpec::kAllPackets) &&
+         std::holds_alternative<impair::Always>(rule.select) && !rule.limit.most &&
+         rule.compiled.action.act & ROCE_ACT_DROP;
+}
+
+// Why rules that came into effect since then will not do all that they say. `fresh`: the streams
+// began again with them.
+Result<std::vector<std::string>> RuleStore::notes(const std::vector<Entry> &before,
+                                                  bool fresh) const {
   std::vector<std::string> notes;
+  roce_shared shared{};
+  const bool seen = !fresh && port_.track && read(pins(), map_names::shared, 0, shared) &&
+                    shared.qps[port_.side != 0];
   auto all = entries();
   if (!all)
     return all.error();
@@ -423,6 +459,15 @@ Result<std::vector<std::string>> RuleStore::notes(const std::vector<Entry> &befo
           fmt::format("rule {} matches no frame, as rule {} takes all of them: end that "
                       "rule with `next`, or add it after this one",
                       entry.id, (*all)[*by].id));
+    if (entry.rule.event && seen)
+      notes.push_back(fmt::format(
+          "rule {}: QPs that passed before are counted from their first packet then; `{}` begins "
+          "again with the next one of each",
+          entry.id, command_for(port_, fmt::format("impair {} zero --streams", port_.ifname))));
+    if (drops_each_time(entry.rule))
+      notes.push_back(fmt::format("rule {} drops the packet each time that it is sent again, until "
+                                  "its QP fails: with `iter 1`, only the first time",
+                                  entry.id));
     const uint32_t holds = entry.rule.compiled.action.act & ROCE_ACTS_HOLD;
     if (holds && !held)
       notes.push_back(fmt::format("rule {} does not {} frames until `xdp-roce wire {} {}` runs",
@@ -436,7 +481,8 @@ using Change = std::function<Status(RuleStore &)>;
 // The steps of every command: check the privilege, lock, open, change; then list the rules.
 Result<RuleList> with_rules(const std::string &ifname, const std::string &netns,
                             const Change &change,
-                            std::chrono::milliseconds patience = Lock::patience()) {
+                            std::chrono::milliseconds patience = Lock::patience(),
+                            bool fresh = false) {
   XR_TRY(begin_call(change ? host::Privilege::Load : host::Privilege::Read));
   const auto lock =
       XR_TRY(Lock::take(change ? Lock::Kind::Exclusive : Lock::Kind::Shared, patience));
@@ -448,7 +494,7 @@ Result<RuleList> with_rules(const std::string &ifname, const std::string &netns,
   auto list = store.list();
   if (!list)
     return list;
-  list->notes = XR_TRY(store.notes(before));
+  list->notes = XR_TRY(store.notes(before, fresh));
   return list;
 }
 
@@ -528,15 +574,18 @@ Result<RuleList> clear_rules(const std::string &ifname, const std::string &netns
 }
 
 // QP numbers first: a packet must have its new number before a reset rule counts it.
-Result<RuleList> zero_rules(const std::string &ifname, const std::string &netns) {
-  return with_rules(ifname, netns, [](RuleStore &store) -> Status {
+Result<RuleList> zero_rules(const std::string &ifname, const std::string &netns, bool streams) {
+  const Change zero = [streams](RuleStore &store) -> Status {
     auto entries = XR_TRY(store.entries());
+    if (streams)
+      XR_TRY(store.restart_streams());
     if (auto done = store.restart_qp_numbers(); !done)
       return done;
     for (Entry &entry : entries)
       entry.reset = true;
     return entries.empty() ? Status{} : store.replace(std::move(entries));
-  });
+  };
+  return with_rules(ifname, netns, zero, Lock::patience(), streams);
 }
 
 Result<RuleList> apply_rules(const std::string &ifname, const std::string &netns,

@@ -34,8 +34,10 @@ Result<RuleList> enable_rule(const std::string &ifname, const std::string &netns
                              const std::string &which, bool enabled);
 Result<RuleList> clear_rules(const std::string &ifname, const std::string &netns);
 // Resets counts, states and schedules as if the rules were added now; ids stay. The next QP that
-// the port sees is number 1 again.
-Result<RuleList> zero_rules(const std::string &ifname, const std::string &netns);
+// the port sees is number 1 again. `streams`: its streams begin again, too: counts at 0, the next
+// packet is the first.
+Result<RuleList> zero_rules(const std::string &ifname, const std::string &netns,
+                            bool streams = false);
 Result<RuleList> apply_rules(const std::string &ifname, const std::string &netns,
                              const impair::File &file);
 Result<RuleList> add_peer(const std::string &ifname, const std::string &netns,

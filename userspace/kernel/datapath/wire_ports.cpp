@@ -142,17 +142,17 @@ Result<WirePorts> WirePorts::open(const std::string &a, const std::string &b,
              second.state == AttachState::Attached && second.peer == a) {
     XR_TRY(detach(b, netns));
   }
-  if (!bridged) {
+  if (bridged)
+    self.notes_.emplace_back("joins the bridge that is there, and leaves it there at the end");
+  if (!bridged || fix) {
     AttachOptions with = options;
     with.features |= ROCE_FEATURE_HOLD;
     auto made = bridge(a, b, netns, with, fix);
     if (!made)
       return made.error();
-    self.made_bridge_ = true;
+    self.made_bridge_ = !bridged;
     self.troubles_ = std::move(made->troubles);
-    self.notes_ = std::move(made->notes);
-  } else {
-    self.notes_.emplace_back("joins the bridge that is there, and leaves it there at the end");
+    std::ranges::move(made->notes, std::back_inserter(self.notes_));
   }
   self.ports_[0].status.ifname = a;
   self.ports_[1].status.ifname = b;

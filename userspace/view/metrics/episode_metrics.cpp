@@ -22,7 +22,9 @@ constexpr StepRow kRows[] = {
     {"nak_generation", bit(ROCE_CAUSE_NAK), &EpisodeTimes::nak_generation},
     {"nak_reaction", bit(ROCE_CAUSE_NAK) | bit(ROCE_CAUSE_READ) | bit(ROCE_CAUSE_RNR),
      &EpisodeTimes::nak_reaction},
-    {"timeout", bit(ROCE_CAUSE_TIMEOUT), &EpisodeTimes::timeout},
+    {"timeout",
+     bit(ROCE_CAUSE_TIMEOUT) | bit(ROCE_CAUSE_NAK) | bit(ROCE_CAUSE_READ) | bit(ROCE_CAUSE_RNR),
+     &EpisodeTimes::timeout},
 };
 
 constexpr uint64_t bound_ns(unsigned i) { return uint64_t{1} << (2 * (EpisodeTotals::kFirst + i)); }
@@ -34,7 +36,7 @@ void EpisodeTotals::update(const std::vector<EpisodeRow> &ended, uint64_t attach
     histograms_ = {};
   since_ns_ = attached_since_ns;
   for (const EpisodeRow &row : ended) {
-    const EpisodeTimes times = episode_times(row.episode);
+    const EpisodeTimes times = episode_times(row.episode, row.by_timer);
     const unsigned cause = row.episode.cause % ROCE_CAUSES;
     for (size_t step = 0; step < kSteps; step++) {
       const std::optional<uint64_t> &ns = times.*kRows[step].time;

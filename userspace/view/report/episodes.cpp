@@ -45,6 +45,18 @@ const char *where_of(const roce_episode &e) {
   return e.cause == ROCE_CAUSE_TIMEOUT && e.missing ? "network" : "unknown";
 }
 
+// What made the requester send again; unknown: it did not, or it is not known.
+Value ended_by(const EpisodeRow &row) {
+  const roce_episode &e = row.episode;
+  if (!e.resent_ns && !e.reread_ns)
+    return {};
+  if (row.by_timer || e.cause == ROCE_CAUSE_TIMEOUT)
+    return std::string("timer");
+  return e.cause == ROCE_CAUSE_UNKNOWN || e.cause == ROCE_CAUSE_DUPLICATE
+             ? Value{}
+             : Value{std::string(kCauseNames[e.cause % ROCE_CAUSES])};
+}
+
 StringList findings_of(const roce_episode &e) {
   StringList names;
   for (unsigned type = 0; type < ROCE_FINDINGS; type++)
@@ -103,7 +115,7 @@ void add_start(Rows &rows, uint64_t start, const Episodes &found) {
 void add_row(Rows &rows, const EpisodeRow &row, const Episodes &found) {
   const uint64_t first = found.first_ns;
   const roce_episode &e = row.episode;
-  const EpisodeTimes times = episode_times(e);
+  const EpisodeTimes times = episode_times(e, row.by_timer);
   const Value generation = value_of(times.nak_generation), reaction = value_of(times.nak_reaction),
               timeout = value_of(times.timeout), recovery = value_of(times.recovery);
   const uint64_t start = episode_start(e);
@@ -114,6 +126,7 @@ void add_row(Rows &rows, const EpisodeRow &row, const Episodes &found) {
   rows.cell({"kind", "KIND"}, names::kind_name(row.name.key));
   rows.cell({"cause", "CAUSE"}, e.cause ? Value{episode_cause(e)} : Value{});
   rows.cell({"where", "WHERE"}, std::string(where_of(e)));
+  rows.json("ended_by", ended_by(row));
   rows.cell({"first_missing_psn", "FIRST\nMISSING", Format::Number}, uint64_t{e.first_missing});
   rows.count("missing", "MISSING", e.missing, Hide::Never);
   rows.json("last_sent_ns", at(e.last_sent_ns, first));

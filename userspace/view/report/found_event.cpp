@@ -58,6 +58,7 @@ std::string text_of(const roce_episode &e, const Table &row) {
 Document episode_event(const EpisodeRow &row, uint64_t realtime_offset_ns) {
   Episodes episodes;
   episodes.episodes.push_back(row);
+  finish_found(episodes);
   const Table table = episode_table(episodes);
   return document("episode", episode_end(row.episode) + realtime_offset_ns, row.name.key, table,
                   text_of(row.episode, table));

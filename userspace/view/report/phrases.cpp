@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/phrases.h"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -19,14 +21,17 @@ std::string counted(uint64_t number, std::string_view noun, std::string_view plu
 }
 
 std::string percent(uint64_t part, uint64_t whole) {
+  constexpr double kLeast = 0.001;
   if (!whole)
     return "-";
   const double share = 100 * static_cast<double>(part) / static_cast<double>(whole);
-  if (part && share < 0.1)
-    return share < 0.001 ? "below 0.001 %" : fmt::format("{:.3f} %", share);
-  if (part < whole && share > 99.9)
-    return share > 99.999 ? "above 99.999 %" : fmt::format("{:.3f} %", share);
-  return fmt::format("{:.1f} %", share);
+  const double less = part <= whole ? std::min(share, 100 - share) : share; // it, or the rest
+  if (part && part != whole && less < kLeast)
+    return share < kLeast ? "below 0.001 %" : "above 99.999 %";
+  int decimals = 1;
+  while (decimals < 3 && less > 0 && less * std::pow(10, decimals) < 9.95)
+    decimals++;
+  return fmt::format("{:.{}f} %", share, decimals);
 }
 
 std::string time_words(uint64_t ns) {

@@ -12,7 +12,8 @@ namespace xr::report {
 std::string number_words(uint64_t number); // 1,234,567
 // "1 packet", "2 packets". `plural`: "" adds an s.
 std::string counted(uint64_t number, std::string_view noun, std::string_view plural = "");
-// "1.2 %", never "0.0 %" of a part that is not 0, nor "100.0 %" of one that is not the whole.
+// Two digits of it or of what remains to 100 %, whichever is less, at least one decimal and at most
+// three: "12.3 %", "1.2 %", "0.26 %", "99.95 %"; never "0.0 %" of a part that is not 0.
 std::string percent(uint64_t part, uint64_t whole);
 std::string time_words(uint64_t ns);              // "117.7 ms"
 std::string rate_words(double bits);              // "9.41 Gbit/s"

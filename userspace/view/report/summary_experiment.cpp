@@ -41,27 +41,45 @@ std::string verdict_sentence(const ExperimentResult &result) {
                      value.empty() ? "" : fmt::format(" (it is {})", value));
 }
 
-std::string measured_sentence(const ExperimentMeasurement &m, const ExperimentFlowCounts &whole) {
+// What became of the packets, in the words of the columns that were measured.
+std::vector<std::string> count_words(const ExperimentMeasurement &m,
+                                     const ExperimentFlowCounts &counts) {
   std::vector<std::string> parts;
-  const auto add = [&](const char *column, const std::string &words) {
-    if (!m.unmeasured.contains(column))
+  const auto add = [&](const char *column, bool any, const std::string &words) {
+    if (any && !m.unmeasured.contains(column))
       parts.push_back(words);
   };
+  add("drops", true,
+      counts.drops ? counted(counts.drops, "packet") + " dropped" : "nothing dropped");
+  add("retransmitted", counts.retransmitted,
+      counted(counts.retransmitted, "packet") + " sent again");
+  add("timeouts", counts.timeouts, counted(counts.timeouts, "timeout"));
+  add("marked", counts.marked, number_words(counts.marked) + " marked CE");
+  add("cnps", counts.cnps, counted(counts.cnps, "CNP"));
+  return parts;
+}
+
+// Rates and counts of the measured time, as in expectations; where more happened before it, the
+// counts of the whole run in a sentence of their own.
+std::string measured_sentence(const ExperimentMeasurement &m, const ExperimentFlowCounts &whole) {
+  ExperimentFlowCounts measured;
   double goodput = 0;
-  for (const ExperimentFlow &flow : m.flows)
+  for (const ExperimentFlow &flow : m.flows) {
     goodput += flow.goodput_bps;
-  add("goodput_bps",
-      fmt::format("{} goodput of {}", rate_words(goodput), counted(m.flows.size(), "flow")));
-  add("drops", whole.drops ? counted(whole.drops, "packet") + " dropped" : "nothing dropped");
-  if (whole.retransmitted)
-    add("retransmitted", counted(whole.retransmitted, "packet") + " sent again");
-  if (whole.timeouts)
-    add("timeouts", counted(whole.timeouts, "timeout"));
-  if (whole.marked)
-    add("marked", number_words(whole.marked) + " marked CE");
-  if (whole.cnps)
-    add("cnps", counted(whole.cnps, "CNP"));
-  return parts.empty() ? "" : listed(parts) + ".";
+    measured.add(flow);
+  }
+  const std::vector<std::string> counts = count_words(m, measured), all = count_words(m, whole);
+  std::vector<std::string> parts;
+  if (!m.unmeasured.contains("goodput_bps"))
+    parts.push_back(
+        fmt::format("{} goodput of {}", rate_words(goodput), counted(m.flows.size(), "flow")));
+  parts.insert(parts.end(), counts.begin(), counts.end());
+  if (parts.empty())
+    return "";
+  if (!m.from_ns || counts == all)
+    return listed(parts) + ".";
+  return fmt::format("After the first {}: {}. In the whole run: {}.", time_words(m.from_ns),
+                     listed(parts), listed(all));
 }
 
 std::string fluid_sentence(const ExperimentFluid &fluid) {

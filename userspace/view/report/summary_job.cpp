@@ -11,6 +11,12 @@
 
 namespace xr::report {
 
+namespace {
+
+constexpr size_t kNamed = 3; // ranks
+
+} // namespace
+
 void add_job(Summary &summary, const JobTraffic &job) {
   if (job.is_job()) {
     if (!job.stragglers.empty()) {
@@ -23,6 +29,20 @@ void add_job(Summary &summary, const JobTraffic &job) {
           time_words(one.late_ns), number_words(one.steps), counted(job.steps.size(), "step"),
           one.first_step + 1, more ? "; " + counted(more, "more case") : ""));
     }
+    if (!job.silent.empty()) {
+      std::vector<std::string> names;
+      for (const uint32_t rank : job.silent)
+        names.push_back(names::address(job.ranks[rank].data()));
+      const bool many = names.size() > kNamed;
+      names.resize(std::min(names.size(), kNamed));
+      summary.sentences.push_back(
+          fmt::format("{}{} sent nothing in the last step, and nobody sends new data for {} after "
+                      "it: {} or what {} for.",
+                      listed(names), many ? " and others" : "", time_words(job.silent_ns),
+                      job.silent.size() == 1 ? "it hangs," : "they hang,",
+                      job.silent.size() == 1 ? "it waits" : "they wait"));
+    }
+    summary.fact("silent_ranks", uint64_t{job.silent.size()}, "");
     summary.fact("job_steps", uint64_t{job.steps.size()}, "steps");
     summary.fact("job_period", job.period_ns, "ns");
     summary.fact("stragglers", uint64_t{job.stragglers.size()}, "");

@@ -26,6 +26,10 @@ constexpr std::array<const char *, ROCE_CAUSES> kCauses = {
     "its cause is not known",   "a NAK", "the implied NAK of a READ", "a timeout", "an RNR NAK",
     "packets that passed twice"};
 
+// What a cause is called where a timer had to do what it asks for.
+constexpr std::array<const char *, ROCE_CAUSES> kUnheeded = {
+    "it", "its NAK", "the implied NAK of its READ", "it", "its RNR NAK", "it"};
+
 uint64_t since(uint64_t now, uint64_t before) { return now - std::min(now, before); }
 
 // A stream that lost PSNs in the time of the report.
@@ -43,10 +47,14 @@ struct Traffic {
   uint64_t cnps = 0, naks = 0, rnr_naks = 0;
   uint64_t xoffs = 0, paused_ns = 0;
   uint64_t streams = 0; // that have PSNs of their own
-  uint64_t lost = 0, missing = 0, again = 0, reordered = 0, rewinds = 0;
-  bool at_least = false; // reordered or restarted: what else was lost is not known
+  uint64_t lost = 0, unsure = 0, hidden = 0, lost_after = 0;
+  uint64_t missing = 0, again = 0, reordered = 0, rewinds = 0;
+  bool at_least = false; // restarted: what else was lost is not known
   uint64_t unfollowed = 0;
+  uint64_t mirrors = 0, sampled = 0; // sessions; of these, that look sampled
   std::vector<Loser> losers;
+
+  uint64_t most() const { return lost + unsure + hidden; }
 };
 
 void add_packets(Traffic &traffic, const Sums &now, const Sums &before) {
@@ -101,12 +109,19 @@ void add_streams(Traffic &traffic, const Snapshot &now, const Snapshot *before) 
     traffic.streams++;
     const uint64_t lost = of(lost_psns);
     traffic.lost += lost;
+    const uint64_t unsure = of(lost_unsure_psns);
+    traffic.unsure += unsure;
+    if (lost)
+      traffic.hidden +=
+          hidden_losses(of(go_backs), lost + unsure,
+                        of([](const roce_stream &s) { return roce_stream_packets(&s); }));
+    traffic.lost_after += of(lost_after);
     traffic.missing += of(missing_psns);
     traffic.again += of(sent_again);
-    traffic.reordered += counter(ROCE_REORDERED);
+    traffic.reordered += of(reordered_psns);
     if (roce_key_kind(&stream.key) == ROCE_KIND_REQUEST)
       traffic.rewinds += counter(ROCE_REWINDS);
-    traffic.at_least = traffic.at_least || counter(ROCE_REORDERED) || counter(ROCE_RESYNCS);
+    traffic.at_least = traffic.at_least || counter(ROCE_RESYNCS);
     if (lost)
       traffic.losers.push_back({roce_key_qp(&stream.key), lost});
   }
@@ -119,6 +134,9 @@ Traffic traffic_of(const Moment &moment) {
   add_packets(traffic, Sums(moment.now), Sums(moment.before ? *moment.before : Snapshot{}));
   add_totals(traffic, moment.now, moment.before);
   add_streams(traffic, moment.now, moment.before);
+  const std::vector<bool> sampled = sampled_mirrors(moment.now);
+  traffic.mirrors = sampled.size();
+  traffic.sampled = static_cast<uint64_t>(std::ranges::count(sampled, true));
   return traffic;
 }
 
@@ -134,13 +152,19 @@ std::string whose(const Traffic &t) {
                      number_words(t.losers[0].lost), qps[0]);
 }
 
+// Whether packets of the peer come back to the sender of a stream; `answers`: such as answer.
+bool comes_back(const Snapshot &s, const roce_key &key, bool answers) {
+  return std::ranges::any_of(s.streams, [&](const roce_stream &stream) {
+    return std::equal(std::begin(key.src), std::end(key.src), std::begin(stream.key.dst)) &&
+           std::equal(std::begin(key.dst), std::end(key.dst), std::begin(stream.key.src)) &&
+           (!answers || roce_key_kind(&stream.key) == ROCE_KIND_RESPONSE);
+  });
+}
+
 // The missing PSNs that a mirror did not send; "" without mirror sessions.
 std::string mirror_words(const Snapshot &s) {
   if (s.mirrors.empty())
     return "";
-  const auto sampled = sampled_mirrors(s);
-  if (std::find(sampled.begin(), sampled.end(), true) != sampled.end())
-    return "; a mirror session looks sampled, so that its losses are not known";
   const MissingPsns missing(s);
   std::array<uint64_t, 3> sums{};
   for (uint32_t i = 0; i < s.streams.size(); i++)
@@ -156,7 +180,7 @@ std::string mirror_words(const Snapshot &s) {
 
 // What makes the number of losses uncertain, as the end of their sentence.
 std::string doubts(const Traffic &t, const Snapshot &s) {
-  std::string words = mirror_words(s);
+  std::string words = t.sampled ? "" : mirror_words(s);
   if (s.notes.dropped)
     words += fmt::format("; the capture itself dropped {}, which look{} lost here",
                          counted(s.notes.dropped, "packet"), s.notes.dropped == 1 ? "s" : "");
@@ -166,7 +190,99 @@ std::string doubts(const Traffic &t, const Snapshot &s) {
   return words;
 }
 
-std::string loss_sentence(const Traffic &t, const Snapshot &s) {
+// QP pairs whose requests nothing answered; without `episodes` only those of hosts from which no
+// answer is in the capture at all.
+std::vector<UnansweredRow> unanswered_in(const Snapshot &s, const Episodes *episodes) {
+  if (episodes)
+    return unanswered(*episodes);
+  std::vector<UnansweredRow> all;
+  for (const roce_stream &stream : s.streams) {
+    const uint64_t packets = roce_stream_packets(&stream);
+    const uint64_t once = packets - std::min(packets, sent_again(stream));
+    if (s.source == Snapshot::Source::Interface || of_uc(stream) ||
+        roce_key_kind(&stream.key) != ROCE_KIND_REQUEST || !once || packets < 3 * once ||
+        comes_back(s, stream.key, true))
+      continue;
+    all.push_back({{stream.key, {}},
+                   true,
+                   stream.first_psn,
+                   static_cast<uint32_t>(once),
+                   once,
+                   packets / once});
+  }
+  return all;
+}
+
+std::string unanswered_words(const Snapshot &s, const UnansweredRow &row) {
+  const std::string qp = "QP " + qp_words(roce_key_qp(&row.name.key));
+  if (row.silent)
+    return fmt::format("{}: nothing came back, {} sent {} times: the peer is silent{}.", qp,
+                       row.packets == 1 ? fmt::format("PSN {} was", row.psn)
+                                        : counted(row.packets, "packet") + " were",
+                       row.times,
+                       comes_back(s, row.name.key, false)
+                           ? " on it, as other packets of that host pass here"
+                           : ", or this tap sees one direction only");
+  return fmt::format("{}: {} sent {} times and never answered.", qp,
+                     row.psns == 1 ? fmt::format("PSN {} was", row.psn)
+                                   : fmt::format("{} PSNs from {} on were", row.psns, row.psn),
+                     row.times);
+}
+
+std::string unanswered_sentence(const Snapshot &s, const std::vector<UnansweredRow> &rows) {
+  std::string text;
+  for (size_t i = 0; i < std::min(rows.size(), kNamedQps); i++)
+    text += (i ? " " : "") + unanswered_words(s, rows[i]);
+  return rows.size() > kNamedQps ? fmt::format("{} So it is with {} more.", text,
+                                               counted(rows.size() - kNamedQps, "QP"))
+                                 : text;
+}
+
+// What a NAK asked for had passed here.
+std::string after_words(const Traffic &t, const char *place) {
+  if (!t.lost_after)
+    return "";
+  return fmt::format(" At least {} {} lost after this {}: a NAK requested what had passed here.",
+                     counted(t.lost_after, "packet"), t.lost_after == 1 ? "was" : "were", place);
+}
+
+std::string nothing_lost(const Traffic &t, const char *place, bool unanswered) {
+  const char *passed = unanswered     ? "No PSN is missing before this "
+                       : t.lost_after ? "Nothing lost before this "
+                                      : "Nothing lost";
+  return fmt::format("{}{}: {}, {}{}", passed, unanswered || t.lost_after ? place : "",
+                     counted(t.streams, "stream"), counted(t.data, "packet"),
+                     unanswered ? "" : ", no PSN missing");
+}
+
+std::string number_lost(const Traffic &t, const char *place) {
+  const uint64_t most = t.most(), sent = t.data + t.lost;
+  if (!t.lost)
+    return fmt::format("Nothing is certainly lost before this {}: {}, {}; up to {} were lost, or "
+                       "came late",
+                       place, counted(t.streams, "stream"), counted(t.data, "packet"),
+                       number_words(most));
+  if (most > t.lost) {
+    const std::string from = percent(t.lost, sent), to = percent(most, sent);
+    return fmt::format("Between {} and {} of {} ({}) were lost before this {}, {}",
+                       number_words(t.lost), number_words(most), counted(sent, "data packet"),
+                       from == to ? from : from + " to " + to, place, whose(t));
+  }
+  return fmt::format("{}{} of {} ({}) {} lost before this {}, {}", t.at_least ? "At least " : "",
+                     number_words(t.lost), counted(sent, "data packet"), percent(t.lost, sent),
+                     t.lost == 1 ? "was" : "were", place, whose(t));
+}
+
+// A session that samples numbers only what it sends.
+std::string sampled_words(const Traffic &t) {
+  return fmt::format("{} sampled, so that losses are not known: {}, {} came",
+                     t.mirrors == 1
+                         ? "The mirror session looks"
+                         : fmt::format("{} of {} mirror sessions look", t.sampled, t.mirrors),
+                     counted(t.streams, "stream"), counted(t.data, "packet"));
+}
+
+std::string loss_sentence(const Traffic &t, const Snapshot &s, bool unanswered) {
   if (!t.roce)
     return fmt::format("No RoCE packets in {}.", counted(t.frames, "frame"));
   if (!s.tracked)
@@ -178,15 +294,11 @@ std::string loss_sentence(const Traffic &t, const Snapshot &s) {
                                      number_words(t.datagrams), counted(t.roce, "RoCE packet"))
                        : fmt::format("{}, none with data: no loss can be seen.",
                                      counted(t.roce, "RoCE packet"));
-  if (!t.lost)
-    return fmt::format("Nothing lost: {}, {}, no PSN missing{}.", counted(t.streams, "stream"),
-                       counted(t.data, "packet"), doubts(t, s));
-  const uint64_t sent = t.data + t.lost;
-  return fmt::format("{}{} of {} ({}) {} lost before this {}, {}{}.", t.at_least ? "At least " : "",
-                     number_words(t.lost), counted(sent, "data packet"), percent(t.lost, sent),
-                     t.lost == 1 ? "was" : "were",
-                     s.source == Snapshot::Source::Interface ? "port" : "tap", whose(t),
-                     doubts(t, s));
+  const char *place = s.source == Snapshot::Source::Interface ? "port" : "tap";
+  if (t.sampled)
+    return sampled_words(t) + doubts(t, s) + "." + after_words(t, place);
+  return (t.most() ? number_lost(t, place) : nothing_lost(t, place, unanswered)) + doubts(t, s) +
+         "." + after_words(t, place);
 }
 
 // Go-backs and what they cost; "": there were none.
@@ -201,9 +313,14 @@ std::string again_words(const Traffic &t) {
 
 std::string recovery_words(const Episodes &episodes) {
   const auto [row, ns] = longest_recovery(episodes);
-  return row ? fmt::format("the longest recovery took {} ({})", time_words(ns),
-                           kCauses[row->episode.cause % ROCE_CAUSES])
-             : "";
+  if (!row)
+    return "";
+  const size_t cause = row->episode.cause % ROCE_CAUSES;
+  return row->by_timer
+             ? fmt::format("the longest recovery took {}: {} brought no answer, a timer "
+                           "did",
+                           time_words(ns), kUnheeded[cause])
+             : fmt::format("the longest recovery took {} ({})", time_words(ns), kCauses[cause]);
 }
 
 std::string findings_words(const Episodes &episodes) {
@@ -258,8 +375,11 @@ std::string congestion_sentence(const Traffic &t) {
 
 void add_facts(Summary &summary, const Traffic &t, const Episodes *episodes) {
   summary.fact("streams", t.streams, "streams");
-  summary.fact("lost", t.lost, "packets", t.data + t.lost);
-  summary.fact("missing", t.missing, "packets");
+  const auto unless_sampled = [&t](uint64_t number) { return t.sampled ? Value{} : Value{number}; };
+  summary.fact("lost", unless_sampled(t.lost), "packets", t.data + t.lost);
+  summary.fact("lost_most", unless_sampled(t.most()), "packets", t.data + t.lost);
+  summary.fact("lost_after", t.lost_after, "packets");
+  summary.fact("missing", unless_sampled(t.missing), "packets");
   summary.fact("go_backs", t.rewinds, "");
   summary.fact("sent_again", t.again, "packets", t.data);
   summary.fact("reordered", t.reordered, "packets", t.data);
@@ -311,12 +431,15 @@ Summary traffic_summary(const Moment &moment, const Episodes *episodes,
                         const std::vector<SetupCheck> &checks) {
   const Traffic traffic = traffic_of(moment);
   Summary summary;
+  const std::vector<UnansweredRow> silent = unanswered_in(moment.now, episodes);
   for (const std::string &text :
-       {loss_sentence(traffic, moment.now),
+       {unanswered_sentence(moment.now, silent),
+        loss_sentence(traffic, moment.now, !silent.empty()),
         recovery_sentence(traffic, moment.now.icrc.bad, episodes), congestion_sentence(traffic)})
     if (!text.empty())
       summary.sentences.push_back(text);
   add_facts(summary, traffic, episodes);
+  summary.fact("unanswered", uint64_t{silent.size()}, "QPs");
   summary.fact("icrc_bad", moment.now.icrc.bad, "packets", moment.now.icrc.checked);
   if (!checks.empty()) {
     Summary verdict = checks_summary(checks);

@@ -3,6 +3,8 @@
 
 #include <numeric>
 
+#include "model/data_packet.h"
+
 namespace xr::report {
 
 namespace {
@@ -19,7 +21,7 @@ PacketKind packet_kind(unsigned opcode) {
     return PacketKind::Cnp;
   if (info & ROCE_OP_DATAGRAM)
     return PacketKind::Datagram;
-  if (info & (ROCE_OP_REQUEST | ROCE_OP_READ_RESPONSE | ROCE_OP_ATOMIC))
+  if (is_data(info))
     return PacketKind::Data;
   return info & ROCE_OP_RESPONSE ? PacketKind::Ack : PacketKind::Other;
 }

@@ -19,7 +19,7 @@ struct Tally {
 
 // What a packet is to someone who looks at loss and congestion.
 enum class PacketKind {
-  Data,     // requests, READ responses, ATOMIC ACKs of RC, UC, XRC: a loss is seen in their PSNs
+  Data,     // model/data_packet.h
   Datagram, // UD and RD
   Ack,      // ACKNOWLEDGE
   Cnp,

@@ -33,9 +33,11 @@ Field text_field(const char *key, const char *heading, std::string text) {
   return {{key, heading, Format::Text, Hide::Zero}, std::move(text)};
 }
 
-template <typename H> void add_times(Group &group, const std::string &key, const H &h) {
+// `what`: in words, before each of the numbers.
+template <typename H>
+void add_times(Group &group, const std::string &key, const std::string &what, const H &h) {
   const auto add = [&](const char *suffix, const char *heading, double ns) {
-    group.push_back({{key + suffix, heading, Format::Rate, Hide::Zero}, us(ns)});
+    group.push_back({{key + suffix, what + heading, Format::Rate, Hide::Zero}, us(ns)});
   };
   add("_p50_us", "p50, us", static_cast<double>(h.quantile(0.5)));
   add("_p99_us", "p99, us", static_cast<double>(h.quantile(0.99)));
@@ -136,9 +138,9 @@ void add_delay(Group &group, const LinkCounts &l) {
   group.push_back({{"delay_asked_us", "delay asked, us", Format::Rate, Hide::Zero},
                    us(static_cast<double>(l.delay))});
   add("delay_given_mean_us", "delay given, mean, us", l.late.mean());
-  add("delay_given_p50_us", "p50, us", static_cast<double>(l.late.quantile(0.5)));
-  add("delay_given_p99_us", "p99, us", static_cast<double>(l.late.quantile(0.99)));
-  add("delay_given_max_us", "max, us", static_cast<double>(l.late.max()));
+  add("delay_given_p50_us", "delay given, p50, us", static_cast<double>(l.late.quantile(0.5)));
+  add("delay_given_p99_us", "delay given, p99, us", static_cast<double>(l.late.quantile(0.99)));
+  add("delay_given_max_us", "delay given, max, us", static_cast<double>(l.late.max()));
 }
 
 Group link_group(const WirePortCounts &c) {
@@ -159,7 +161,7 @@ Group link_group(const WirePortCounts &c) {
   group.push_back(
       {{"utilisation", "utilisation", Format::Rate, Hide::Zero},
        elapsed > 0 ? std::round(1e4 * static_cast<double>(l.busy_ns) / elapsed) / 1e4 : 0.0});
-  add_times(group, "sojourn", l.sojourn);
+  add_times(group, "sojourn", "sojourn, ", l.sojourn);
   add_delay(group, l);
   group.push_back(count("flaps", "flaps", l.flaps));
   group.push_back(text_field("flap_by", "flap by", flap_by_name(c.out.flap_by)));

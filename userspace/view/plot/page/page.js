@@ -315,12 +315,26 @@
       });
     };
     function showAll(show) {
-      items.forEach(item => { if (!item.label.hidden) item.box.checked = show; });
+      items.forEach(item => { if (item.curve.name.includes(wanted)) item.box.checked = show; });
       plot.setVisibility(items.map(item => item.box.checked));
+      listNames();
     }
+    // Names of what is drawn, and a few of the others; with a filter those that match.
+    let wanted = "";
+    const more = legend.appendChild(make("span", { className: "value" }));
+    function listNames() {
+      let room = manyCurves, left = 0;
+      for (const { box, curve, label } of items) {
+        const matches = curve.name.includes(wanted);
+        label.hidden = !(matches && (box.checked && !wanted || room-- > 0));
+        left += matches && label.hidden;
+      }
+      more.textContent = left ? `and ${left} more: filter by name` : "";
+    }
+    listNames();
     if (figure.curves.length > manyCurves) {
       const filter = make("input", { type: "search", placeholder: "filter by name" });
-      filter.oninput = () => items.forEach(item => { item.label.hidden = !item.curve.name.includes(filter.value); });
+      filter.oninput = () => { wanted = filter.value; listNames(); };
       tools.append(filter, make("button", { textContent: "all", onclick: () => showAll(true) }),
         make("button", { textContent: "none", onclick: () => showAll(false) }), make("span", {}, `${figure.curves.length} curves`));
     }
