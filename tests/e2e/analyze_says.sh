@@ -49,6 +49,16 @@ analyze cases/erspan2_sampled_1_in_100 --decap auto
 says '^The mirror session looks sampled, so that losses are not known: '
 assert_json "$scratch/report.json" '(.summary.text | test("%.*lost") | not) and (.summary.facts[] | select(.name == "lost").value == null)'
 
+# NAKs that brought nothing: the requester's timer is 1.07 s, its reactions are a few milliseconds.
+analyze loss_rc_send_v4 --check
+says 'the longest recovery took 1.11 s: its NAK brought no answer, a timer did'
+check_is go_back_n warn
+analyze loss_rc_send_v4 --episodes
+assert_json "$scratch/report.json" '[.episodes[] | select(.cause == "nak" and .ended_by == "timer")] |
+  length == 6 and all(.nak_reaction_ns == null and .timeout_ns > 1000000000)'
+analyze loss_rc_read_v4 --check
+says 'the implied NAK of its READ brought no answer, a timer did'
+
 # Atomics are data: of the checks as of the summary.
 analyze rc_atomic_faa_v6 --check
 assert_json "$scratch/report.json" '.checks[] | select(.check == "data_ect").value | test("data packets")'

@@ -321,7 +321,7 @@
     }
     // Names of what is drawn, and a few of the others; with a filter those that match.
     let wanted = "";
-    const more = legend.appendChild(make("span", { className: "value" }));
+    const more = legend.appendChild(make("span", { className: "more" }));
     function listNames() {
       let room = manyCurves, left = 0;
       for (const { box, curve, label } of items) {
