@@ -64,7 +64,7 @@ end_respond
 respond on "$right" right0 --retransmit selective
 for percent in 1 5; do
   lossy "selective, $percent %" box0 "opcode data probability $percent% drop" write size 32k messages 12 --retransmit selective
-  holds 0
+  holds 0 90
 done
 end_respond
 unbridge
