@@ -18,6 +18,7 @@ constexpr uint32_t kNotSet = 2;
 constexpr uint64_t kLeastPmtu = 256, kMostPmtu = 4096;
 // Headers of the longest packet: UDP 8, BTH 12, RETH 16, immediate data 4, iCRC 4.
 constexpr uint64_t kTransport = 44;
+constexpr uint64_t kDefaultMtu = 1500; // of a layer1
 
 class Rocev2Reader {
 public:
@@ -62,7 +63,8 @@ private:
     const Ethernet &ethernet = reading_.config.ethernets[own.ethernet];
     const Port &port = reading_.config.ports[ethernet.port];
     const uint64_t headers = kTransport + (own.ipv4 ? ROCE_IPV4_LEN : ROCE_IPV6_LEN);
-    const bool of_port = port.mtu && *port.mtu < ethernet.mtu;
+    // snappi sends the default of a layer1 that is used at all: it says nothing of the interface.
+    const bool of_port = port.mtu && *port.mtu != kDefaultMtu && *port.mtu < ethernet.mtu;
     const uint64_t mtu = of_port ? *port.mtu : ethernet.mtu;
     if (pmtu + headers <= mtu)
       return;
