@@ -175,7 +175,7 @@ constexpr auto kOneRule = [](Args &args, const WordList &words) {
 };
 constexpr auto kNoWords = [](Args &, const WordList &words) { return read_nothing(words); };
 
-const Verb kVerbs[] = {
+constexpr Verb kVerbs[] = {
     {"add", "", read_add,
      [](const Args &args, const Globals &globals) {
        return datapath::add_rule(args.ifname, globals.netns, *args.rule);

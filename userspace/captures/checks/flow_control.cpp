@@ -96,7 +96,8 @@ std::string sender_text(const PfcSender &sender, unsigned priority) {
 // the link's speed only what a link of 1 Gbit/s would have been paused is known.
 void add_storm(const PfcSender &sender, unsigned priority, bool speed_known, Verdict &verdict) {
   const PfcSender::Row &row = sender.rows[priority];
-  const auto seconds = static_cast<double>(1 + (row.last_ns - row.first_ns) / kSecond);
+  const uint64_t whole = 1 + (row.last_ns - row.first_ns) / kSecond;
+  const auto seconds = static_cast<double>(whole);
   const uint64_t ns = speed_known ? row.paused.paused_ns : row.slow.paused_ns;
   const double share = static_cast<double>(ns) / static_cast<double>(kSecond) / seconds;
   if (share <= kStorm)

@@ -86,6 +86,7 @@ Reaction reaction_of(EpisodeRow &row) {
 // `timeout`: the pair's smallest that was seen; 0: none.
 void decide_reactions(std::vector<Reaction> &reactions, uint64_t timeout) {
   std::vector<uint64_t> times;
+  times.reserve(reactions.size());
   for (const Reaction &reaction : reactions)
     times.push_back(reaction.after);
   std::ranges::sort(times);
