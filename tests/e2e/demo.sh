@@ -33,6 +33,7 @@ nothing_left() {
 not_running() { ! pgrep -f "^xdp-roce --netns xr-demo-.*" >/dev/null; }
 # In the background up to the line with these words; its process is $running.
 begin() {
+  : >"$scratch/said" # what the one before said
   demo --quick >"$scratch/said" 2>"$scratch/err" &
   running=$!
   background+=("$running")

@@ -121,6 +121,7 @@ forget() {
 watch_ports() {
   watched_ports=()
   while (($#)); do
+    rm -f "$scratch/$2.err" # what the one before said
     in_background "$XDP_ROCE" --netns "$1" capture "$2" -w "$scratch/$2.pcapng" >/dev/null 2>"$scratch/$2.err"
     watched_ports+=("${background[-1]}" "$scratch/$2.pcapng")
     wait_for 15 grep -qs ': begun$' "$scratch/$2.err" || fail "capture of $2: $(cat "$scratch/$2.err")"

@@ -4,7 +4,7 @@
 
 #include "steps.h"
 
-namespace xr::test {
+namespace xr::test::account_test {
 namespace {
 
 std::vector<int> types(const roce_env &env) {
@@ -172,4 +172,4 @@ TEST(Stream, SaysItsTransportAfterACnp) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::account_test

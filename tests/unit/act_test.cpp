@@ -9,7 +9,7 @@
 #include "impair_port.h"
 #include "statistics.h"
 
-namespace xr::test {
+namespace xr::test::act_test {
 namespace {
 
 struct Sample {
@@ -657,4 +657,4 @@ TEST(Act, BytesAndCausesAreCounted) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::act_test

@@ -12,7 +12,7 @@
 #include "analysis/analyzer.h"
 #include "capture_writer.h"
 
-namespace xr::test {
+namespace xr::test::analyzer_test {
 namespace {
 
 std::string path_of(const std::string &name) {
@@ -444,4 +444,4 @@ TEST(Analyzer, OpcodesAsTsharkCountsThem) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::analyzer_test

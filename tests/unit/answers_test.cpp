@@ -18,7 +18,7 @@
 #include "report/text.h"
 #include "roce/capture.h"
 
-namespace xr::test {
+namespace xr::test::answers_test {
 namespace {
 
 using namespace xr::answers;
@@ -431,4 +431,4 @@ TEST(Passage, OfAFrame) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::answers_test

@@ -10,7 +10,7 @@
 #include "report/reports.h"
 #include "report/text.h"
 
-namespace xr::test {
+namespace xr::test::capture_notes_test {
 namespace {
 
 std::string path_of(const std::string &name) { return XR_TEST_DATA "/" + name + ".pcap"; }
@@ -211,4 +211,4 @@ TEST(CaptureNotes, SeveralCapturesAreAddedUp) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::capture_notes_test

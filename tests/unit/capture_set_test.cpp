@@ -17,7 +17,7 @@
 #include "report/reports.h"
 #include "report/rows.h"
 
-namespace xr::test {
+namespace xr::test::capture_set_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -274,4 +274,4 @@ TEST(Rows, AreTheTableOfTheReport) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::capture_set_test

@@ -6,7 +6,7 @@
 #include "report/episodes.h"
 #include "report/json.h"
 
-namespace xr::test {
+namespace xr::test::cases_test {
 namespace {
 
 Analysis analyze_case(const std::string &name) {
@@ -349,4 +349,4 @@ TEST(Cases, ResumedAfterTheNaksPsn) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::cases_test

@@ -17,7 +17,7 @@
 #include "report/json.h"
 #include "report/text.h"
 
-namespace xr::test {
+namespace xr::test::checks_test {
 namespace {
 
 using Status = SetupCheck::Status;
@@ -615,4 +615,4 @@ TEST(Checks, TrafficOfARealCapture) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::checks_test

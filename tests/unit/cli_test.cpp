@@ -30,6 +30,7 @@
 #include "watch/pages.h"
 #include "watch/stream_list.h"
 
+namespace cli_test {
 namespace {
 
 using namespace xr::cli;
@@ -578,3 +579,4 @@ TEST(Cli, ErrorsArePrintable) {
 }
 
 } // namespace
+} // namespace cli_test

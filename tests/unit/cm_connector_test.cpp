@@ -9,7 +9,7 @@
 #include "requester/open.h"
 #include "requester/verify.h"
 
-namespace xr::requester {
+namespace xr::requester::cm_connector_test {
 namespace {
 
 using packet::CmKind;
@@ -448,4 +448,4 @@ TEST(CheckCm, RefusesWhatHasNoConnection) {
 }
 
 } // namespace
-} // namespace xr::requester
+} // namespace xr::requester::cm_connector_test

@@ -12,7 +12,7 @@
 #include "native/native_datapath.h"
 #include "roce/cm.h"
 
-namespace xr::test {
+namespace xr::test::cm_test {
 namespace {
 
 // The frames of a legacy little-endian pcap: enough of a reader for one file of our own.
@@ -318,4 +318,4 @@ TEST(NativeDatapath, CountsWithoutTracking) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::cm_test

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-namespace xr::test {
+namespace xr::test::cnp_test {
 namespace {
 
 constexpr uint64_t kMicrosecond = 1000, kSecond = 1'000'000'000;
@@ -582,4 +582,4 @@ TEST_F(CnpCause, UnreliableConnectionsByCm) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::cnp_test

@@ -4,7 +4,7 @@
 
 #include "taps.h"
 
-namespace xr::test {
+namespace xr::test::compare_places_test {
 namespace {
 
 TEST(ComparePlaces, LostBeforeAndAfter) {
@@ -204,4 +204,4 @@ TEST(ComparePlaces, EveryRealCaptureWithItself) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::compare_places_test

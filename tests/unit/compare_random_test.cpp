@@ -11,7 +11,7 @@
 #include "compare/assign.h"
 #include "taps.h"
 
-namespace xr::test {
+namespace xr::test::compare_random_test {
 namespace {
 
 uint64_t seed_of(uint64_t fallback) {
@@ -209,4 +209,4 @@ TEST(CompareRandom, AssignmentIsTheBestOfAll) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::compare_random_test

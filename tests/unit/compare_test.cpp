@@ -4,7 +4,7 @@
 
 #include "taps.h"
 
-namespace xr::test {
+namespace xr::test::compare_test {
 namespace {
 
 TEST(Compare, ACaptureWithItself) {
@@ -533,4 +533,4 @@ TEST(Compare, SendersOfDatagramsCountForThemselves) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::compare_test

@@ -10,7 +10,7 @@
 
 #include "memory_env.h"
 
-namespace xr::test {
+namespace xr::test::concurrency_test {
 namespace {
 
 constexpr int kThreads = 4;
@@ -172,4 +172,4 @@ TEST(Concurrency, EveryKeyIsAddedOnce) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::concurrency_test

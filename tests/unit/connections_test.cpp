@@ -7,7 +7,7 @@
 #include "packet/frame.h"
 #include "roce/parse.h"
 
-namespace xr {
+namespace xr::connections_test {
 namespace {
 
 using packet::CmKind;
@@ -250,4 +250,4 @@ TEST_F(FollowerTest, KnowsTheVersion) {
 }
 
 } // namespace
-} // namespace xr
+} // namespace xr::connections_test

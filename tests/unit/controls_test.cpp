@@ -12,7 +12,7 @@
 #include "congestion/timely.h"
 #include "rate/control.h"
 
-namespace xr::congestion {
+namespace xr::congestion::controls_test {
 namespace {
 
 constexpr uint64_t kUs = 1000;
@@ -232,4 +232,4 @@ TEST(TimelyPatched, WeighsStepAndCut) {
 }
 
 } // namespace
-} // namespace xr::congestion
+} // namespace xr::congestion::controls_test

@@ -3,7 +3,7 @@
 // reorders and corrupts packets: every message completes exactly once.
 #include "conversation.h"
 
-namespace xr::requester {
+namespace xr::requester::conversation_test {
 namespace {
 
 using packet::Verb;
@@ -203,4 +203,4 @@ TEST(Conversations, Mixed) {
 }
 
 } // namespace
-} // namespace xr::requester
+} // namespace xr::requester::conversation_test

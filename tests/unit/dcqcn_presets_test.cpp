@@ -11,7 +11,7 @@
 #include "rate/timely_parameters.h"
 #include "xdp-roce/congestion.h"
 
-namespace xr::congestion {
+namespace xr::congestion::dcqcn_presets_test {
 namespace {
 
 void check_rows(std::span<const ParameterRow> rows, size_t presets) {
@@ -173,4 +173,4 @@ TEST(DcqcnPresets, WrongWords) {
 }
 
 } // namespace
-} // namespace xr::congestion
+} // namespace xr::congestion::dcqcn_presets_test

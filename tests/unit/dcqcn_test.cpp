@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace xr::congestion {
+namespace xr::congestion::dcqcn_test {
 namespace {
 
 constexpr uint64_t kUs = 1000;
@@ -418,4 +418,4 @@ TEST(Dcqcn, TheMeanRateIsItsIntegral) {
 }
 
 } // namespace
-} // namespace xr::congestion
+} // namespace xr::congestion::dcqcn_test

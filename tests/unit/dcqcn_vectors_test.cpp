@@ -11,7 +11,7 @@
 
 #include "congestion/dcqcn.h"
 
-namespace xr::congestion {
+namespace xr::congestion::dcqcn_vectors_test {
 namespace {
 
 constexpr double kLine = 40e9;
@@ -99,4 +99,4 @@ TEST(DcqcnVectors, HpccExactly) {
 }
 
 } // namespace
-} // namespace xr::congestion
+} // namespace xr::congestion::dcqcn_vectors_test

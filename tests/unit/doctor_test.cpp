@@ -24,6 +24,7 @@
 #include "report/json.h"
 #include "report/text.h"
 
+namespace doctor_test {
 namespace {
 
 using namespace xr;
@@ -35,10 +36,10 @@ Check find(const Checks &checks, const std::string &name) {
   for (const Check &check : checks)
     if (check.name == name)
       return check;
-  return {"", name, Verdict::Unknown, ""};
+  return {"", name, CheckVerdict::Unknown, ""};
 }
 
-void expect(const Checks &checks, const std::string &name, Verdict verdict,
+void expect(const Checks &checks, const std::string &name, CheckVerdict verdict,
             const std::string &words, const std::string &hint = "") {
   const Check check = find(checks, name);
   EXPECT_EQ(check.verdict, verdict) << name << ": " << check.text;
@@ -75,24 +76,25 @@ Checks check(const KernelFacts &kernel) {
 
 TEST(DoctorPfc, VerdictOfWhatArrived) {
   PfcSeen seen{.from = "eth1", .pfc = true, .ordinary = true, .not_tried = {}};
-  EXPECT_EQ(judge_pfc(seen).verdict, Verdict::Ok);
+  EXPECT_EQ(judge_pfc(seen).verdict, CheckVerdict::Ok);
   EXPECT_EQ(judge_pfc(seen).text.find("skb"), std::string::npos);
   seen.skb_mode = true;
   EXPECT_NE(judge_pfc(seen).text.find("skb"), std::string::npos);
   seen.pfc = false;
-  EXPECT_EQ(judge_pfc(seen).verdict, Verdict::Unknown);
+  EXPECT_EQ(judge_pfc(seen).verdict, CheckVerdict::Unknown);
   EXPECT_NE(judge_pfc(seen).text.find("consumes"), std::string::npos);
   seen.ordinary = false;
-  EXPECT_EQ(judge_pfc(seen).verdict, Verdict::Unknown);
+  EXPECT_EQ(judge_pfc(seen).verdict, CheckVerdict::Unknown);
   EXPECT_NE(judge_pfc(seen).hint.find("other end"), std::string::npos);
   seen.not_tried = "eth1 is down";
-  EXPECT_EQ(judge_pfc(seen).verdict, Verdict::Unknown);
+  EXPECT_EQ(judge_pfc(seen).verdict, CheckVerdict::Unknown);
   EXPECT_NE(judge_pfc(seen).text.find("eth1 is down"), std::string::npos);
 }
 
 TEST(DoctorKernel, AllIsWell) {
   for (const Check &one : check(sound_kernel()))
-    EXPECT_TRUE(one.verdict == Verdict::Ok || one.name == "btf") << one.name << ": " << one.text;
+    EXPECT_TRUE(one.verdict == CheckVerdict::Ok || one.name == "btf")
+        << one.name << ": " << one.text;
 }
 
 TEST(DoctorKernel, EachTrouble) {
@@ -103,18 +105,19 @@ TEST(DoctorKernel, EachTrouble) {
   kernel.bpffs = "";
   kernel.missing_to_load = {"CAP_BPF", "CAP_PERFMON"};
   const Checks checks = check(kernel);
-  expect(checks, "version", Verdict::Fail, "too old", "5.15");
-  expect(checks, "options", Verdict::Fail, "CONFIG_XDP_SOCKETS is off: nothing can be attached");
-  expect(checks, "bpffs", Verdict::Info, "none is mounted", "mount -t bpf");
-  expect(checks, "jit", Verdict::Warn, "off", "sysctl");
-  expect(checks, "privileges", Verdict::Warn, "CAP_BPF, CAP_PERFMON missing", "root");
+  expect(checks, "version", CheckVerdict::Fail, "too old", "5.15");
+  expect(checks, "options", CheckVerdict::Fail,
+         "CONFIG_XDP_SOCKETS is off: nothing can be attached");
+  expect(checks, "bpffs", CheckVerdict::Info, "none is mounted", "mount -t bpf");
+  expect(checks, "jit", CheckVerdict::Warn, "off", "sysctl");
+  expect(checks, "privileges", CheckVerdict::Warn, "CAP_BPF, CAP_PERFMON missing", "root");
 }
 
 TEST(DoctorKernel, WhatCaptureNeeds) {
   for (const char *option : {"PERF_EVENTS", "BPF_EVENTS"}) {
     KernelFacts kernel = sound_kernel();
     kernel.options.erase(option);
-    expect(check(kernel), "options", Verdict::Warn,
+    expect(check(kernel), "options", CheckVerdict::Warn,
            std::string("CONFIG_") + option + " is off: capture needs it");
   }
 }
@@ -124,25 +127,25 @@ TEST(DoctorKernel, MemlockBefore511) {
   kernel.release = "5.10.0";
   kernel.memlock = 65536;
   kernel.memlock_binds = true;
-  expect(check(kernel), "memlock", Verdict::Warn, "65536 bytes", "ulimit");
+  expect(check(kernel), "memlock", CheckVerdict::Warn, "65536 bytes", "ulimit");
   kernel.memlock = ~0ull;
-  expect(check(kernel), "memlock", Verdict::Ok, "large enough");
+  expect(check(kernel), "memlock", CheckVerdict::Ok, "large enough");
 }
 
 // 17,536 chunks of 2 KiB, 1,024 of them for what is sent.
 TEST(DoctorKernel, MemlockOfSockets) {
   KernelFacts kernel = sound_kernel();
   kernel.release = "6.18.0";
-  expect(check(kernel), "memlock", Verdict::Ok, "does not bind");
+  expect(check(kernel), "memlock", CheckVerdict::Ok, "does not bind");
   kernel.memlock_binds = true;
-  expect(check(kernel), "memlock", Verdict::Warn,
+  expect(check(kernel), "memlock", CheckVerdict::Warn,
          "64 KiB of locked memory are too few for AF_XDP: at an MTU of 1500 respond needs 35072 "
          "KiB a queue, send without --reliable 2048",
          "ulimit -l unlimited");
   kernel.memlock = (35072 << 10) - 1;
-  EXPECT_EQ(find(check(kernel), "memlock").verdict, Verdict::Warn);
+  EXPECT_EQ(find(check(kernel), "memlock").verdict, CheckVerdict::Warn);
   kernel.memlock = 35072 << 10;
-  expect(check(kernel), "memlock", Verdict::Ok, "large enough");
+  expect(check(kernel), "memlock", CheckVerdict::Ok, "large enough");
 }
 
 TEST(DoctorKernel, RefusedByTrying) {
@@ -155,22 +158,22 @@ TEST(DoctorKernel, RefusedByTrying) {
   kernel.sockets = Status(Error{"AF_XDP sockets are refused"});
   kernel.frags = false;
   const Checks checks = check(kernel);
-  expect(checks, "load", Verdict::Ok, "counted a frame");
-  expect(checks, "dispatcher", Verdict::Info, "alone on a port's hook: a reason of libxdp's");
-  expect(checks, "rules", Verdict::Fail, "refused the program", "a hint");
-  expect(checks, "sockets", Verdict::Warn, "send and respond: no socket");
-  expect(checks, "capture", Verdict::Warn, "capture: no ring");
-  expect(checks, "frags", Verdict::Warn, "several buffers", "3498");
-  expect(checks, "af_xdp", Verdict::Warn, "refused", "XDP_SOCKETS");
+  expect(checks, "load", CheckVerdict::Ok, "counted a frame");
+  expect(checks, "dispatcher", CheckVerdict::Info, "alone on a port's hook: a reason of libxdp's");
+  expect(checks, "rules", CheckVerdict::Fail, "refused the program", "a hint");
+  expect(checks, "sockets", CheckVerdict::Warn, "send and respond: no socket");
+  expect(checks, "capture", CheckVerdict::Warn, "capture: no ring");
+  expect(checks, "frags", CheckVerdict::Warn, "several buffers", "3498");
+  expect(checks, "af_xdp", CheckVerdict::Warn, "refused", "XDP_SOCKETS");
 }
 
 TEST(DoctorKernel, WhatNeedsMoreIsNotTried) {
   KernelFacts kernel = sound_kernel();
   kernel.trials = {{"load", Error{"the kernel refused the program", "a reason"}}};
   const Checks checks = check(kernel);
-  expect(checks, "load", Verdict::Fail, "refused the program", "a reason");
+  expect(checks, "load", CheckVerdict::Fail, "refused the program", "a reason");
   for (const char *name : {"dispatcher", "rules", "sockets", "capture"})
-    expect(checks, name, Verdict::Unknown, "not tried, for what it needs failed");
+    expect(checks, name, CheckVerdict::Unknown, "not tried, for what it needs failed");
 }
 
 // With CAP_BPF and no CAP_SYS_ADMIN, say.
@@ -179,10 +182,11 @@ TEST(DoctorKernel, LoadedWhereNothingCanBeAttached) {
   kernel.trials.clear();
   kernel.untried = "cannot make namespaces for it";
   kernel.load = Status();
-  expect(check(kernel), "load", Verdict::Ok, "attaching was not tried: cannot make namespaces");
-  expect(check(kernel), "rules", Verdict::Unknown, "not tried: cannot make namespaces");
+  expect(check(kernel), "load", CheckVerdict::Ok,
+         "attaching was not tried: cannot make namespaces");
+  expect(check(kernel), "rules", CheckVerdict::Unknown, "not tried: cannot make namespaces");
   kernel.load = Status(Error{"the kernel refused the program", "a reason"});
-  expect(check(kernel), "load", Verdict::Fail, "refused the program", "a reason");
+  expect(check(kernel), "load", CheckVerdict::Fail, "refused the program", "a reason");
 }
 
 TEST(DoctorKernel, WithoutPrivilegeSaysSo) {
@@ -197,8 +201,8 @@ TEST(DoctorKernel, WithoutPrivilegeSaysSo) {
   kernel.jit.reset();
   const Checks checks = check(kernel);
   for (const char *name : {"load", "dispatcher", "rules", "af_xdp", "options", "jit"})
-    EXPECT_EQ(find(checks, name).verdict, Verdict::Unknown) << name;
-  expect(checks, "frags", Verdict::Ok, ""); // by its version
+    EXPECT_EQ(find(checks, name).verdict, CheckVerdict::Unknown) << name;
+  expect(checks, "frags", CheckVerdict::Ok, ""); // by its version
 }
 
 TEST(DoctorKernel, Releases) {
@@ -255,7 +259,7 @@ Checks check(const PortFacts &port) {
 
 TEST(DoctorPort, AllIsWell) {
   for (const Check &one : check(sound_port()))
-    EXPECT_TRUE(one.verdict == Verdict::Ok || one.name == "promiscuous")
+    EXPECT_TRUE(one.verdict == CheckVerdict::Ok || one.name == "promiscuous")
         << one.name << ": " << one.text;
 }
 
@@ -264,8 +268,8 @@ TEST(DoctorPort, XdpCannotBeTold) {
   port.xdp = Error{"the kernel does not report it", "6.3 does"};
   port.link.mtu = 9000;
   const Checks checks = check(port);
-  expect(checks, "native", Verdict::Unknown, "cannot check", "attach eth7");
-  expect(checks, "mtu", Verdict::Info, "PMTU 4096");
+  expect(checks, "native", CheckVerdict::Unknown, "cannot check", "attach eth7");
+  expect(checks, "mtu", CheckVerdict::Info, "PMTU 4096");
   EXPECT_TRUE(find(checks, "redirect").text.empty());
 }
 
@@ -275,46 +279,46 @@ TEST(DoctorPort, PoorDriver) {
   port.zero_copy.reset();
   port.queues = {1, 8};
   const Checks checks = check(port);
-  expect(checks, "native", Verdict::Warn, "no native XDP");
-  expect(checks, "redirect", Verdict::Info, "--mode skb");
-  expect(checks, "zero_copy", Verdict::Info,
+  expect(checks, "native", CheckVerdict::Warn, "no native XDP");
+  expect(checks, "redirect", CheckVerdict::Info, "--mode skb");
+  expect(checks, "zero_copy", CheckVerdict::Info,
          "copies each frame, so send and respond are slower: "
          "mlx5_core has no zero-copy");
-  expect(checks, "queues", Verdict::Info, "one CPU does all", "ethtool -L eth7 combined 4");
+  expect(checks, "queues", CheckVerdict::Info, "one CPU does all", "ethtool -L eth7 combined 4");
 }
 
 // The driver's word for zero-copy is not a socket's that has it.
 TEST(DoctorPort, ZeroCopyIsTriedOrNotTried) {
   PortFacts port = sound_port();
-  expect(check(port), "zero_copy", Verdict::Ok, "tried on queue 0");
+  expect(check(port), "zero_copy", CheckVerdict::Ok, "tried on queue 0");
   port.zero_copy = afxdp::ZeroCopyTrial{false, {"it is refused", "another device"}};
-  expect(check(port), "zero_copy", Verdict::Info, "copies each frame", "another device");
+  expect(check(port), "zero_copy", CheckVerdict::Info, "copies each frame", "another device");
   port.zero_copy = Result<afxdp::ZeroCopyTrial>(Error{"queue 0 is taken", "ss --xdp"});
-  expect(check(port), "zero_copy", Verdict::Unknown, "without result: queue 0 is taken",
+  expect(check(port), "zero_copy", CheckVerdict::Unknown, "without result: queue 0 is taken",
          "ss --xdp");
   port.zero_copy.reset();
-  expect(check(port), "zero_copy", Verdict::Unknown, "not tried: the driver has zero-copy",
+  expect(check(port), "zero_copy", CheckVerdict::Unknown, "not tried: the driver has zero-copy",
          "xdp-roce doctor eth7 --try");
   port.netns = "box";
   port.xdp = Error{"the kernel does not report it", "6.3 does"};
-  expect(check(port), "zero_copy", Verdict::Unknown, "not tried",
+  expect(check(port), "zero_copy", CheckVerdict::Unknown, "not tried",
          "xdp-roce --netns box doctor eth7 --try");
   port.program = "/opt/roce/xdp-roce"; // as it was called
   port.asked = "/opt/roce/xdp-roce -v --netns box doctor eth7";
-  expect(check(port), "zero_copy", Verdict::Unknown, "not tried",
+  expect(check(port), "zero_copy", CheckVerdict::Unknown, "not tried",
          "/opt/roce/xdp-roce -v --netns box doctor eth7 --try");
   // What a driver says it has not need not be tried.
   XdpFeatures xdp;
   xdp.native = xdp.zero_copy = true;
   xdp.zero_copy_frags = 1;
   port.xdp = xdp;
-  expect(check(port), "zero_copy", Verdict::Unknown, "not tried");
+  expect(check(port), "zero_copy", CheckVerdict::Unknown, "not tried");
   port.link.mtu = 9000;
-  expect(check(port), "zero_copy", Verdict::Info, "several buffers, as MTU 9000 needs",
+  expect(check(port), "zero_copy", CheckVerdict::Info, "several buffers, as MTU 9000 needs",
          "ip link set eth7 mtu 3500");
   xdp.zero_copy_frags = 8;
   port.xdp = xdp;
-  expect(check(port), "zero_copy", Verdict::Unknown, "not tried");
+  expect(check(port), "zero_copy", CheckVerdict::Unknown, "not tried");
 }
 
 TEST(ZeroCopy, WhyASocketCopies) {
@@ -335,11 +339,11 @@ TEST(ZeroCopy, WhyASocketCopies) {
 TEST(DoctorPort, QueuesThatTheDeviceCanHave) {
   PortFacts port = sound_port();
   port.queues = {1, 2};
-  expect(check(port), "queues", Verdict::Info, "1 receive queue, 4 CPUs",
+  expect(check(port), "queues", CheckVerdict::Info, "1 receive queue, 4 CPUs",
          "ethtool -L eth7 combined 2");
   for (const uint32_t most : {0u, 1u}) { // unknown, or no more
     port.queues.most_combined = most;
-    expect(check(port), "queues", Verdict::Info, "one CPU does all");
+    expect(check(port), "queues", CheckVerdict::Info, "one CPU does all");
     EXPECT_EQ(find(check(port), "queues").hint, "");
   }
 }
@@ -350,12 +354,12 @@ TEST(DoctorPort, LargeMtuWithoutFrags) {
   xdp.native = true;
   port.xdp = xdp;
   port.link.mtu = 4200;
-  expect(check(port), "mtu", Verdict::Warn, "PMTU 4096", "ip link set eth7 mtu 3498");
+  expect(check(port), "mtu", CheckVerdict::Warn, "PMTU 4096", "ip link set eth7 mtu 3498");
   xdp.frags = true;
   port.xdp = xdp;
-  expect(check(port), "mtu", Verdict::Ok, "several buffers");
+  expect(check(port), "mtu", CheckVerdict::Ok, "several buffers");
   port.link.mtu = 300;
-  expect(check(port), "mtu", Verdict::Warn, "no RoCE packet");
+  expect(check(port), "mtu", CheckVerdict::Warn, "no RoCE packet");
 }
 
 // A packet's headers around the payload: IPv6, UDP, BTH, RETH, immediate and iCRC, 84 bytes.
@@ -369,12 +373,12 @@ TEST(DoctorPort, MtuAtItsBoundaries) {
     EXPECT_NE(said(pmtu + 84).text.find(fmt::format("PMTU {} fit", pmtu)), std::string::npos);
     EXPECT_EQ(said(pmtu + 83).text.find(fmt::format("PMTU {} fit", pmtu)), std::string::npos);
   }
-  EXPECT_EQ(said(256 + 84).verdict, Verdict::Ok);
-  EXPECT_EQ(said(256 + 83).verdict, Verdict::Warn);
+  EXPECT_EQ(said(256 + 84).verdict, CheckVerdict::Ok);
+  EXPECT_EQ(said(256 + 83).verdict, CheckVerdict::Warn);
   // 3498 is the most that one buffer has room for.
   port.xdp = XdpFeatures{.native = true};
-  EXPECT_EQ(said(3498).verdict, Verdict::Ok);
-  EXPECT_EQ(said(3499).verdict, Verdict::Warn);
+  EXPECT_EQ(said(3498).verdict, CheckVerdict::Ok);
+  EXPECT_EQ(said(3499).verdict, CheckVerdict::Warn);
 }
 
 TEST(DoctorPort, TroublesAndTheirCommands) {
@@ -384,17 +388,17 @@ TEST(DoctorPort, TroublesAndTheirCommands) {
       {"eth7", "eth7 has no carrier", "ethtool eth7"},
       {"eth7", "eth7 has rx-lro on: fewer frames", "ethtool -K eth7 rx-lro off", true}};
   const Checks checks = check(port);
-  expect(checks, "link", Verdict::Warn, "no carrier", "ethtool eth7");
-  expect(checks, "frames", Verdict::Warn, "rx-lro", "ethtool -K eth7 rx-lro off");
+  expect(checks, "link", CheckVerdict::Warn, "no carrier", "ethtool eth7");
+  expect(checks, "frames", CheckVerdict::Warn, "rx-lro", "ethtool -K eth7 rx-lro off");
 }
 
 TEST(DoctorPort, HintsEnterItsNamespace) {
   PortFacts port = sound_port();
   port.netns = "box";
-  expect(check(port), "promiscuous", Verdict::Info, "other VLANs",
+  expect(check(port), "promiscuous", CheckVerdict::Info, "other VLANs",
          "ip -n box link set eth7 promisc on");
   port.link.promiscuous = true;
-  expect(check(port), "promiscuous", Verdict::Ok, "");
+  expect(check(port), "promiscuous", CheckVerdict::Ok, "");
   EXPECT_EQ(port.command("ethtool -K eth7 gro on"),
             "nsenter --net=/run/netns/box ethtool -K eth7 gro on"); // ethtool takes no namespace
 }
@@ -405,18 +409,18 @@ TEST(DoctorPort, WhoIsOnTheHook) {
   hook.mode = Mode::Skb;
   hook.programs = {{7, "someone"}};
   port.hook = hook;
-  expect(check(port), "hook", Verdict::Fail, "someone (id 7)",
+  expect(check(port), "hook", CheckVerdict::Fail, "someone (id 7)",
          "ip link set dev eth7 xdpgeneric off");
   hook.programs = {{7, ""}};
   port.hook = hook;
-  expect(check(port), "hook", Verdict::Unknown, "name");
+  expect(check(port), "hook", CheckVerdict::Unknown, "name");
   hook.programs = {{7, datapath::kProgramName}};
   port.hook = hook;
-  expect(check(port), "hook", Verdict::Ok, "xdp-roce is on it, in skb mode");
+  expect(check(port), "hook", CheckVerdict::Ok, "xdp-roce is on it, in skb mode");
   hook.programs = {{7, datapath::kProgramName}, {8, "someone"}};
   hook.dispatcher = true;
   port.hook = hook;
-  expect(check(port), "hook", Verdict::Ok, "room for more");
+  expect(check(port), "hook", CheckVerdict::Ok, "room for more");
 }
 
 // An attribute as netlink has it.
@@ -548,13 +552,13 @@ protected:
 TEST_F(DoctorRdma, None) {
   put_rdma("mlx5_0", "mlx5_core", "eth0"); // on another port
   const Checks checks = look("", Error{"the driver does not report it"});
-  expect(checks, "place", Verdict::Ok, "no RDMA device on eth7",
+  expect(checks, "place", CheckVerdict::Ok, "no RDMA device on eth7",
          "rdma link add rxe_eth7 type rxe netdev eth7");
-  expect(checks, "pfc", Verdict::Unknown, "does not report it");
+  expect(checks, "pfc", CheckVerdict::Unknown, "does not report it");
   EXPECT_EQ(checks.size(), 2u);
   Checks list;
   list_rdma(files(), list);
-  expect(list, "rdma_device", Verdict::Info, "mlx5_0/1: mlx5, on eth0, RoCE v1, RoCE v2");
+  expect(list, "rdma_device", CheckVerdict::Info, "mlx5_0/1: mlx5, on eth0, RoCE v1, RoCE v2");
 }
 
 TEST_F(DoctorRdma, Mlx5) {
@@ -574,51 +578,52 @@ TEST_F(DoctorRdma, Mlx5) {
   pfc.enabled = 1 << 3;
   pfc.indications[3] = 5;
   const Checks checks = look("", pfc);
-  expect(checks, "place", Verdict::Warn, "bypass the kernel", "mirror");
-  expect(checks, "gids", Verdict::Ok, "RoCE v1 and RoCE v2");
-  expect(checks, "roce_mode", Verdict::Ok, "RoCE v2");
-  expect(checks, "roce_tos", Verdict::Ok, "TOS 106 (DSCP 26)");
-  expect(checks, "ecn_np", Verdict::Ok, "at priorities 3, 5");
-  expect(checks, "ecn_rp", Verdict::Warn, "off at all", "ecn/roce_rp/enable");
-  expect(checks, "cnp", Verdict::Ok, "DSCP 48, priority 6, at least 4 us apart");
-  expect(checks, "hw_counters", Verdict::Info, "packet_seq_err 12; 0: out_of_sequence", "--nic");
-  expect(checks, "pfc", Verdict::Ok, "priorities 3; priority 3 sent 0 and received 5");
-  expect(look("", Pfc{}), "pfc", Verdict::Warn, "lossy", "dcb pfc set dev eth7");
+  expect(checks, "place", CheckVerdict::Warn, "bypass the kernel", "mirror");
+  expect(checks, "gids", CheckVerdict::Ok, "RoCE v1 and RoCE v2");
+  expect(checks, "roce_mode", CheckVerdict::Ok, "RoCE v2");
+  expect(checks, "roce_tos", CheckVerdict::Ok, "TOS 106 (DSCP 26)");
+  expect(checks, "ecn_np", CheckVerdict::Ok, "at priorities 3, 5");
+  expect(checks, "ecn_rp", CheckVerdict::Warn, "off at all", "ecn/roce_rp/enable");
+  expect(checks, "cnp", CheckVerdict::Ok, "DSCP 48, priority 6, at least 4 us apart");
+  expect(checks, "hw_counters", CheckVerdict::Info, "packet_seq_err 12; 0: out_of_sequence",
+         "--nic");
+  expect(checks, "pfc", CheckVerdict::Ok, "priorities 3; priority 3 sent 0 and received 5");
+  expect(look("", Pfc{}), "pfc", CheckVerdict::Warn, "lossy", "dcb pfc set dev eth7");
 }
 
 // The GIDs of a RoCE LAG are the bond's; its packets use both members, one of which is the
 // device's.
 TEST_F(DoctorRdma, Bond) {
   put_rdma("mlx5_bond_0", "mlx5_core", "bond0");
-  expect(look(), "place", Verdict::Ok, "no RDMA device on eth7");
+  expect(look(), "place", CheckVerdict::Ok, "no RDMA device on eth7");
   const std::string second = "mlx5_bond_0/1 (mlx5) uses bond0, which eth7 is a port of: its "
                              "QPs' packets bypass the kernel";
   const Checks checks = look("", Pfc{}, "bond0");
-  expect(checks, "place", Verdict::Warn, second, "mirror");
-  expect(checks, "gids", Verdict::Ok, "RoCE v1 and RoCE v2");
-  expect(checks, "pfc", Verdict::Warn, "lossy", "dcb pfc set dev eth7");
-  expect(look("", Pfc{}, "bond1"), "place", Verdict::Ok, "no RDMA device on eth7");
+  expect(checks, "place", CheckVerdict::Warn, second, "mirror");
+  expect(checks, "gids", CheckVerdict::Ok, "RoCE v1 and RoCE v2");
+  expect(checks, "pfc", CheckVerdict::Warn, "lossy", "dcb pfc set dev eth7");
+  expect(look("", Pfc{}, "bond1"), "place", CheckVerdict::Ok, "no RDMA device on eth7");
   std::filesystem::create_directories(root_ + "/sys/class/infiniband/mlx5_bond_0/device/net/eth7");
-  expect(look(), "place", Verdict::Warn, "mlx5_bond_0/1 (mlx5) uses eth7: its QPs' packets");
+  expect(look(), "place", CheckVerdict::Warn, "mlx5_bond_0/1 (mlx5) uses eth7: its QPs' packets");
 }
 
 TEST_F(DoctorRdma, Mlx5OfTheKernelTellsInDebugfs) {
   put_rdma("mlx5_0", "mlx5_core", "eth7");
-  expect(look(), "ecn", Verdict::Unknown, "mlx5", "debugfs");
+  expect(look(), "ecn", CheckVerdict::Unknown, "mlx5", "debugfs");
   const std::string cc = "/sys/kernel/debug/mlx5/0000:3b:00.0/cc_params/";
   put(cc + "np_cnp_dscp", "46");
   put(cc + "np_cnp_prio", "5");
-  expect(look(), "cnp", Verdict::Ok, "DSCP 46, priority 5");
+  expect(look(), "cnp", CheckVerdict::Ok, "DSCP 46, priority 5");
 }
 
 TEST_F(DoctorRdma, Rxe) {
   put_rdma("rxe0", "", "eth7");
   put_counter("rxe0", "out_of_seq_request", 0);
   const Checks checks = look();
-  expect(checks, "place", Verdict::Ok, "rxe0/1 (rxe) runs over eth7");
-  expect(checks, "ecn", Verdict::Info, "no CE marks");
-  expect(checks, "hw_counters", Verdict::Ok, "out_of_seq_request");
-  expect(checks, "pfc", Verdict::Info, "off");
+  expect(checks, "place", CheckVerdict::Ok, "rxe0/1 (rxe) runs over eth7");
+  expect(checks, "ecn", CheckVerdict::Info, "no CE marks");
+  expect(checks, "hw_counters", CheckVerdict::Ok, "out_of_seq_request");
+  expect(checks, "pfc", CheckVerdict::Info, "off");
 }
 
 TEST_F(DoctorRdma, Irdma) {
@@ -626,9 +631,9 @@ TEST_F(DoctorRdma, Irdma) {
   put_counter("rocep59s0", "cnpSent", 3);
   put_counter("rocep59s0", "RxECNMrkd", 9);
   const Checks checks = look();
-  expect(checks, "place", Verdict::Warn, "rocep59s0/1 (irdma)");
-  expect(checks, "ecn", Verdict::Unknown, "irdma does not report");
-  expect(checks, "hw_counters", Verdict::Info, "cnpSent 3, RxECNMrkd 9");
+  expect(checks, "place", CheckVerdict::Warn, "rocep59s0/1 (irdma)");
+  expect(checks, "ecn", CheckVerdict::Unknown, "irdma does not report");
+  expect(checks, "hw_counters", CheckVerdict::Info, "cnpSent 3, RxECNMrkd 9");
 }
 
 // RDMA over TCP, with any driver: no RoCE check reports anything.
@@ -637,12 +642,12 @@ TEST_F(DoctorRdma, Iwarp) {
   std::filesystem::remove(root_ + "/sys/class/infiniband/siw0/parent"); // rxe's alone
   put_iwarp("siw0");
   Checks checks = look("v1");
-  expect(checks, "place", Verdict::Info, "siw0/1 (siw) on eth7 speaks iWARP");
-  expect(checks, "peer_mode", Verdict::Unknown, "no RoCE device on eth7");
+  expect(checks, "place", CheckVerdict::Info, "siw0/1 (siw) on eth7 speaks iWARP");
+  expect(checks, "peer_mode", CheckVerdict::Unknown, "no RoCE device on eth7");
   EXPECT_EQ(checks.size(), 4u); // its state, and PFC
   checks.clear();
   list_rdma(files(), checks);
-  expect(checks, "rdma_device", Verdict::Info, "siw0/1: siw, on eth7, iWARP");
+  expect(checks, "rdma_device", CheckVerdict::Info, "siw0/1: siw, on eth7, iWARP");
   // Beside one of RoCE; in iWARP mode irdma bypasses the kernel, but with nothing to count.
   put_rdma("rocep59s0", "ice", "eth7");
   checks = look();
@@ -651,29 +656,30 @@ TEST_F(DoctorRdma, Iwarp) {
             2);
   EXPECT_FALSE(find(checks, "gids").text.empty());
   put_iwarp("rocep59s0");
-  expect(look(), "place", Verdict::Info, "rocep59s0/1 (irdma) on eth7 speaks iWARP");
+  expect(look(), "place", CheckVerdict::Info, "rocep59s0/1 (irdma) on eth7 speaks iWARP");
   EXPECT_TRUE(find(look(), "gids").text.empty());
 }
 
 TEST_F(DoctorRdma, StateOfThePort) {
   put_rdma("mlx5_0", "mlx5_core", "eth7");
   put_link_layer("mlx5_0", "Ethernet");
-  expect(look(), "rdma_port", Verdict::Unknown, "mlx5_0/1 does not report");
+  expect(look(), "rdma_port", CheckVerdict::Unknown, "mlx5_0/1 does not report");
   put_state("mlx5_0", "4: ACTIVE", "5: LinkUp");
   const std::string all = "mlx5_0/1: ACTIVE, LinkUp, 100 Gb/sec (4X EDR), firmware 16.35.2000";
-  expect(look(), "rdma_port", Verdict::Ok, all);
+  expect(look(), "rdma_port", CheckVerdict::Ok, all);
   EXPECT_EQ(find(look(), "rdma_port").text, all);
   Checks list;
   list_rdma(files(), list);
-  expect(list, "rdma_device", Verdict::Info,
+  expect(list, "rdma_device", CheckVerdict::Info,
          "on eth7, RoCE v1, RoCE v2; ACTIVE, LinkUp, 100 Gb/sec (4X EDR), firmware 16.35.2000");
   put_state("mlx5_0", "5: ACTIVE_DEFER", "5: LinkUp");
-  expect(look(), "rdma_port", Verdict::Ok, "ACTIVE_DEFER");
+  expect(look(), "rdma_port", CheckVerdict::Ok, "ACTIVE_DEFER");
   put_state("mlx5_0", "1: DOWN", "3: Disabled");
-  expect(look(), "rdma_port", Verdict::Warn, "DOWN, Disabled, 100 Gb/sec", "ip link set eth7 up");
+  expect(look(), "rdma_port", CheckVerdict::Warn, "DOWN, Disabled, 100 Gb/sec",
+         "ip link set eth7 up");
   // A subnet manager is InfiniBand's.
   put_state("mlx5_0", "2: INIT", "5: LinkUp");
-  expect(look(), "rdma_port", Verdict::Warn, "INIT, LinkUp", "ip link set eth7 up");
+  expect(look(), "rdma_port", CheckVerdict::Warn, "INIT, LinkUp", "ip link set eth7 up");
 }
 
 // The kernel calls its GIDs "IB/RoCE v1" too.
@@ -683,16 +689,17 @@ TEST_F(DoctorRdma, InfiniBand) {
   put_state("mlx5_0", "2: INIT", "5: LinkUp");
   put_cm("mlx5_0", "IB/RoCE v1", 0);
   Checks checks = look("v1");
-  expect(checks, "place", Verdict::Info, "mlx5_0/1 (mlx5) on eth7 is an InfiniBand port: no RoCE");
-  expect(checks, "rdma_port", Verdict::Warn, "INIT, LinkUp", "opensm");
-  expect(checks, "peer_mode", Verdict::Unknown, "no RoCE device on eth7");
+  expect(checks, "place", CheckVerdict::Info,
+         "mlx5_0/1 (mlx5) on eth7 is an InfiniBand port: no RoCE");
+  expect(checks, "rdma_port", CheckVerdict::Warn, "INIT, LinkUp", "opensm");
+  expect(checks, "peer_mode", CheckVerdict::Unknown, "no RoCE device on eth7");
   for (const char *name : {"gids", "roce_mode", "ecn", "hw_counters"})
     EXPECT_TRUE(find(checks, name).text.empty()) << name;
   put_state("mlx5_0", "1: DOWN", "2: Polling");
-  expect(look(), "rdma_port", Verdict::Warn, "DOWN, Polling", "ip link set eth7 up");
+  expect(look(), "rdma_port", CheckVerdict::Warn, "DOWN, Polling", "ip link set eth7 up");
   checks.clear();
   list_rdma(files(), checks);
-  expect(checks, "rdma_device", Verdict::Info, "mlx5_0/1: mlx5, on eth7, InfiniBand; DOWN");
+  expect(checks, "rdma_device", CheckVerdict::Info, "mlx5_0/1: mlx5, on eth7, InfiniBand; DOWN");
   EXPECT_EQ(find(checks, "rdma_device").text.find("RoCE"), std::string::npos);
 }
 
@@ -701,9 +708,9 @@ TEST_F(DoctorRdma, BothNamesOfRoceV1) {
   for (const char *name : {"IB/RoCE v1", "RoCE v1"}) {
     put("/sys/class/infiniband/mlx5_0/ports/1/gid_attrs/types/0", name);
     put_cm("mlx5_0", name, 0);
-    expect(look(), "gids", Verdict::Ok, "GIDs of RoCE v1 and RoCE v2");
-    expect(look(), "roce_mode", Verdict::Ok, "RDMA-CM begins with RoCE v1");
-    expect(look("v1"), "peer_mode", Verdict::Ok, "RoCE v1 here fits a peer of RoCE v1");
+    expect(look(), "gids", CheckVerdict::Ok, "GIDs of RoCE v1 and RoCE v2");
+    expect(look(), "roce_mode", CheckVerdict::Ok, "RDMA-CM begins with RoCE v1");
+    expect(look("v1"), "peer_mode", CheckVerdict::Ok, "RoCE v1 here fits a peer of RoCE v1");
   }
 }
 
@@ -711,8 +718,8 @@ TEST_F(DoctorRdma, NoGidAndNoCounters) {
   put("/sys/class/infiniband/rxe0/parent", "eth7");
   put("/sys/class/infiniband/rxe0/ports/1/state", "1: DOWN");
   const Checks checks = look();
-  expect(checks, "gids", Verdict::Warn, "no GID", "ip link set eth7 up");
-  expect(checks, "hw_counters", Verdict::Unknown, "no hw_counters");
+  expect(checks, "gids", CheckVerdict::Warn, "no GID", "ip link set eth7 up");
+  expect(checks, "hw_counters", CheckVerdict::Unknown, "no hw_counters");
 }
 
 TEST_F(DoctorRdma, PeerModes) {
@@ -721,13 +728,13 @@ TEST_F(DoctorRdma, PeerModes) {
     return find(look(peer), "peer_mode");
   };
   put_rdma("mlx5_0", "mlx5_core", "eth7");
-  EXPECT_EQ(fits("v1", "v1").verdict, Verdict::Ok);
-  EXPECT_EQ(fits("v2", "v2").verdict, Verdict::Ok);
+  EXPECT_EQ(fits("v1", "v1").verdict, CheckVerdict::Ok);
+  EXPECT_EQ(fits("v2", "v2").verdict, CheckVerdict::Ok);
   EXPECT_NE(fits("v1", "v2").text.find("a peer of RoCE v2 cannot connect to a server here"),
             std::string::npos);
   EXPECT_NE(fits("v2", "v1").text.find("a client here, which is RoCE v2, cannot connect"),
             std::string::npos);
-  EXPECT_EQ(fits("v2", "v1").verdict, Verdict::Warn);
+  EXPECT_EQ(fits("v2", "v1").verdict, CheckVerdict::Warn);
   EXPECT_NE(fits("v2", "v1").hint.find("--set-roce-mode v1 --rdma-dev mlx5_0 --rdma-port 1"),
             std::string::npos);
   // All four, client to server.
@@ -739,7 +746,7 @@ TEST_F(DoctorRdma, PeerModes) {
 
 TEST_F(DoctorRdma, PeerModeWithoutADevice) {
   put_rdma("mlx5_0", "mlx5_core", "eth0"); // on another port
-  expect(look("v1"), "peer_mode", Verdict::Unknown,
+  expect(look("v1"), "peer_mode", CheckVerdict::Unknown,
          "cannot check whether a peer of RoCE v1 fits: no RDMA device on eth7");
   EXPECT_TRUE(find(look(), "peer_mode").text.empty());
 }
@@ -751,28 +758,29 @@ TEST(DoctorElsewhere, TellsWhatCanBeTold) {
   port.pfc = Pfc{};
   Checks checks;
   rdma_elsewhere(port, "v2", checks);
-  expect(checks, "place", Verdict::Unknown, "/sys belongs to another network namespace",
+  expect(checks, "place", CheckVerdict::Unknown, "/sys belongs to another network namespace",
          "xdp-roce --netns box doctor eth7");
-  expect(checks, "peer_mode", Verdict::Unknown,
+  expect(checks, "peer_mode", CheckVerdict::Unknown,
          "a peer of RoCE v2 fits: /sys belongs to another network namespace");
-  expect(checks, "pfc", Verdict::Info, "off at all priorities", "dcb -n box pfc set dev eth7");
+  expect(checks, "pfc", CheckVerdict::Info, "off at all priorities", "dcb -n box pfc set dev eth7");
   Pfc on;
   on.enabled = 1 << 3;
   port.pfc = on;
   checks.clear();
   rdma_elsewhere(port, "", checks);
   EXPECT_TRUE(find(checks, "peer_mode").text.empty());
-  expect(checks, "pfc", Verdict::Ok, "on at priorities 3");
+  expect(checks, "pfc", CheckVerdict::Ok, "on at priorities 3");
 }
 
 TEST_F(DoctorRdma, ModeCannotBeTold) {
   put_rdma("mlx5_0", "mlx5_core", "eth7");
-  expect(look("v1"), "roce_mode", Verdict::Unknown, "configfs is not mounted", "mount -t configfs");
-  expect(look("v1"), "peer_mode", Verdict::Unknown, "v1");
+  expect(look("v1"), "roce_mode", CheckVerdict::Unknown, "configfs is not mounted",
+         "mount -t configfs");
+  expect(look("v1"), "peer_mode", CheckVerdict::Unknown, "v1");
   put("/proc/mounts", "configfs /sys/kernel/config configfs rw 0 0");
-  expect(look(), "roce_mode", Verdict::Unknown, "rdma_cm is not loaded", "modprobe rdma_cm");
+  expect(look(), "roce_mode", CheckVerdict::Unknown, "rdma_cm is not loaded", "modprobe rdma_cm");
   std::filesystem::create_directories(root_ + "/sys/kernel/config/rdma_cm");
-  expect(look(), "roce_mode", Verdict::Unknown, "not shown", "mkdir");
+  expect(look(), "roce_mode", CheckVerdict::Unknown, "not shown", "mkdir");
 }
 
 class DoctorSetMode : public Tree {
@@ -858,8 +866,8 @@ TEST_F(DoctorSetMode, ReadsBack) {
 }
 
 TEST(DoctorReport, TextAndJsonSayTheSame) {
-  const Checks checks = {{"kernel", "version", Verdict::Ok, "6.1"},
-                         {"port", "mtu", Verdict::Fail, "too small", "ip link"}};
+  const Checks checks = {{"kernel", "version", CheckVerdict::Ok, "6.1"},
+                         {"port", "mtu", CheckVerdict::Fail, "too small", "ip link"}};
   const auto document = report::doctor_report("eth7", checks);
   const std::string text = report::to_text(document);
   const auto json = nlohmann::json::parse(report::to_json(document));
@@ -872,3 +880,4 @@ TEST(DoctorReport, TextAndJsonSayTheSame) {
 }
 
 } // namespace
+} // namespace doctor_test

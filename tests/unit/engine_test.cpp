@@ -12,7 +12,7 @@
 #include "unit/fake_socket.h"
 #include "unit/responder_requests.h"
 
-namespace xr::test {
+namespace xr::test::engine_test {
 namespace {
 
 using packet::Damage;
@@ -594,4 +594,4 @@ TEST(Engine, WhatGoesInComesOutOrIsCounted) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::engine_test

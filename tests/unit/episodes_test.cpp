@@ -7,7 +7,7 @@
 #include "roce/psn.h"
 #include "roce/rnr.h"
 
-namespace xr::test {
+namespace xr::test::episodes_test {
 namespace {
 
 constexpr uint64_t kUs = 1000, kMs = 1'000'000;
@@ -310,4 +310,4 @@ TEST(Episodes, NakAfterRnr) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::episodes_test

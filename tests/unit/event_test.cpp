@@ -6,7 +6,7 @@
 
 #include "impair_port.h"
 
-namespace xr::test {
+namespace xr::test::event_test {
 namespace {
 
 // PSNs, in order of sending, of the packets that a rule acts on.
@@ -186,4 +186,4 @@ TEST(Event, NumbersOfStreamsThatMakeWay) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::event_test

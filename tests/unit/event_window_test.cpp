@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace xr::test {
+namespace xr::test::event_window_test {
 namespace {
 
 using Places = std::vector<int>;
@@ -70,4 +70,4 @@ TEST(EventWindow, AnyEvents) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::event_window_test

@@ -6,6 +6,7 @@
 #include "expect/expectation.h"
 #include "experiment/experiment.h"
 
+namespace experiment_answers_test {
 namespace {
 
 using namespace xr;
@@ -366,3 +367,4 @@ TEST(AnswersExpected, BringTheAnalysisAndItsCaptures) {
 }
 
 } // namespace
+} // namespace experiment_answers_test

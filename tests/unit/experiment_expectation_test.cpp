@@ -10,6 +10,7 @@
 #include "expect/columns.h"
 #include "expect/expectation.h"
 
+namespace experiment_expectation_test {
 namespace {
 
 using namespace xr;
@@ -370,3 +371,4 @@ TEST(Expectations, EachColumnOfOtgIsUsableOrRefusedWithItsReason) {
 }
 
 } // namespace
+} // namespace experiment_expectation_test

@@ -12,6 +12,7 @@
 #include "experiment/read.h"
 #include "places/run.h"
 
+namespace experiment_file_test {
 namespace {
 
 using namespace xr;
@@ -796,3 +797,4 @@ TEST(ExperimentFiles, DelaysAsLongAsTheRunAreVoid) {
 }
 
 } // namespace
+} // namespace experiment_file_test

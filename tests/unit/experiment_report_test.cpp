@@ -9,6 +9,7 @@
 #include "report/text.h"
 #include "sweep/point.h"
 
+namespace experiment_report_test {
 namespace {
 
 using namespace xr;
@@ -274,3 +275,4 @@ TEST(ExperimentReport, AMissingPointMakesASweepVoid) {
 }
 
 } // namespace
+} // namespace experiment_report_test

@@ -11,6 +11,7 @@
 #include "experiment/experiment.h"
 #include "places/run.h"
 
+namespace experiment_run_test {
 namespace {
 
 using namespace xr;
@@ -296,3 +297,4 @@ TEST(ExperimentRuns, AllToAllIsEachHostToEachOther) {
 }
 
 } // namespace
+} // namespace experiment_run_test

@@ -13,7 +13,7 @@
 #include "requester/open.h"
 #include "roce/psn.h"
 
-namespace xr::requester {
+namespace xr::requester::faults_test {
 namespace {
 
 constexpr uint64_t kBegin = 1'700'000'000'000'000'000;
@@ -198,4 +198,4 @@ TEST(Faults, DrawsOfTwoFlowsAreIndependent) {
 }
 
 } // namespace
-} // namespace xr::requester
+} // namespace xr::requester::faults_test

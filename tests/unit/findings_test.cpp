@@ -2,7 +2,7 @@
 // Findings in copies of real captures: each has a copy that has it, and one that nearly has it.
 #include "episode_frames.h"
 
-namespace xr::test {
+namespace xr::test::findings_test {
 namespace {
 
 // There is one finding, of this type, shown by these frames (numbers from 0; other_frame -1: none).
@@ -278,4 +278,4 @@ TEST(Findings, CnpPacing) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::findings_test

@@ -14,7 +14,7 @@
 #include "parse/words.h"
 #include "requester/frames.h"
 
-namespace xr::flow {
+namespace xr::flow::flow_parse_test {
 namespace {
 
 Flow flow(const std::string &text) {
@@ -751,4 +751,4 @@ TEST(FlowDraws, PortsAndPsns) {
 }
 
 } // namespace
-} // namespace xr::flow
+} // namespace xr::flow::flow_parse_test

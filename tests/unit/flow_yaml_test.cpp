@@ -9,7 +9,7 @@
 #include "flow/flow.h"
 #include "yaml_errors.h"
 
-namespace xr::flow {
+namespace xr::flow::flow_yaml_test {
 namespace {
 
 FlowFile file(const std::string &text) {
@@ -144,4 +144,4 @@ TEST(FlowYaml, Files) {
 }
 
 } // namespace
-} // namespace xr::flow
+} // namespace xr::flow::flow_yaml_test

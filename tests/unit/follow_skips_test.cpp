@@ -8,7 +8,7 @@
 
 #include "episode_frames.h"
 
-namespace xr::test {
+namespace xr::test::follow_skips_test {
 namespace {
 
 constexpr uint64_t kMs = 1'000'000;
@@ -153,4 +153,4 @@ TEST(FollowSkips, OfAnyFrames) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::follow_skips_test

@@ -9,7 +9,7 @@
 #include "experiment/experiment.h"
 #include "importers/otg_export.h"
 
-namespace xr::generator {
+namespace xr::generator::generator_plan_test {
 namespace {
 
 std::optional<packet::ObeyedPauses> obeyed(const char *flow_control) {
@@ -71,4 +71,4 @@ flows:
 }
 
 } // namespace
-} // namespace xr::generator
+} // namespace xr::generator::generator_plan_test

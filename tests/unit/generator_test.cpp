@@ -11,7 +11,7 @@
 #include "generator/record_file.h"
 #include "parse/address.h"
 
-namespace xr::generator {
+namespace xr::generator::generator_test {
 namespace {
 
 Json config_of(const char *name) {
@@ -242,4 +242,4 @@ TEST(RecordFile, IsAPcapOrPcapng) {
 }
 
 } // namespace
-} // namespace xr::generator
+} // namespace xr::generator::generator_test

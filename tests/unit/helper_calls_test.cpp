@@ -11,7 +11,7 @@
 #include "roce/config.h"
 #include <xdp_roce.skel.h>
 
-namespace xr::datapath {
+namespace xr::datapath::helper_calls_test {
 namespace {
 
 using Bytes = std::vector<uint8_t>;
@@ -97,4 +97,4 @@ TEST(HelperCalls, CutFilesAreLeftAsTheyAre) {
   }
 }
 
-} // namespace xr::datapath
+} // namespace xr::datapath::helper_calls_test

@@ -11,7 +11,7 @@
 #include "report/text.h"
 #include "unit/tunnels.h"
 
-namespace xr::test {
+namespace xr::test::hidden_tunnels_test {
 namespace {
 
 Snapshot analyzed(const std::vector<Bytes> &frames, uint32_t decap = 0, unsigned jobs = 1) {
@@ -122,4 +122,4 @@ TEST(HiddenTunnels, WithoutRoceInsideThereIsNothingToTakeOff) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::hidden_tunnels_test

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-namespace xr {
+namespace xr::histogram_test {
 namespace {
 
 constexpr double kWithin = 0.008;
@@ -159,4 +159,4 @@ TEST(Histogram, SubtractLeavesWhatCameLater) {
 }
 
 } // namespace
-} // namespace xr
+} // namespace xr::histogram_test

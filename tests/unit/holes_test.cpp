@@ -6,7 +6,7 @@
 
 #include "steps.h"
 
-namespace xr::test {
+namespace xr::test::holes_test {
 namespace {
 
 void expect_agree(Tracked &tracked) {
@@ -199,4 +199,4 @@ TEST(Counts, CountAndUncountOverTheLowWord) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::holes_test

@@ -5,7 +5,7 @@
 #include "http/encoding.h"
 #include "parse/listen.h"
 
-namespace xr::http {
+namespace xr::http::http_encoding_test {
 namespace {
 
 TEST(Encoding, GzipOnlyIfItIsListed) {
@@ -41,4 +41,4 @@ TEST(Listen, TakesNumericAddressesOnly) {
 }
 
 } // namespace
-} // namespace xr::http
+} // namespace xr::http::http_encoding_test

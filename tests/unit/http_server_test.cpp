@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "http/server.h"
 
-namespace xr::http {
+namespace xr::http::http_server_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -192,4 +192,4 @@ TEST(HttpServer, EndsBesideClientsThatWait) {
 }
 
 } // namespace
-} // namespace xr::http
+} // namespace xr::http::http_server_test

@@ -11,7 +11,7 @@
 #include "frames.h"
 #include "packet/icrc.h"
 
-namespace xr::test {
+namespace xr::test::icrc_test {
 namespace {
 
 struct Vector {
@@ -192,4 +192,4 @@ TEST(Icrc, WhatSurroundsThePacketDoesNotMatter) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::icrc_test

@@ -13,7 +13,7 @@
 #include "impair/rule.h"
 #include "parse/words.h"
 
-namespace xr::impair {
+namespace xr::impair::impair_parse_test {
 namespace {
 
 constexpr long double kOne = 0x1p64L;
@@ -915,4 +915,4 @@ TEST(ImpairPeer, WrongWordsAreNamed) {
 }
 
 } // namespace
-} // namespace xr::impair
+} // namespace xr::impair::impair_parse_test

@@ -15,7 +15,7 @@
 #include "parse/words.h"
 #include "roce/match.h"
 
-namespace xr::impair {
+namespace xr::impair::impair_ruleset_test {
 namespace {
 
 struct Packet {
@@ -799,4 +799,4 @@ TEST(TakenBy, IsTrueOfRandomPackets) {
 }
 
 } // namespace
-} // namespace xr::impair
+} // namespace xr::impair::impair_ruleset_test

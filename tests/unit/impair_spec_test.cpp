@@ -11,7 +11,7 @@
 #include "parse/words.h"
 #include "sanitized.h"
 
-namespace xr::impair {
+namespace xr::impair::impair_spec_test {
 namespace {
 
 class RandomWords {
@@ -239,4 +239,4 @@ TEST(ImpairSpec, AChangedFieldChangesTheWords) {
 }
 
 } // namespace
-} // namespace xr::impair
+} // namespace xr::impair::impair_spec_test

@@ -10,7 +10,7 @@
 #include "impair/rule.h"
 #include "yaml_errors.h"
 
-namespace xr::impair {
+namespace xr::impair::impair_yaml_test {
 namespace {
 
 File file(const std::string &text) {
@@ -224,4 +224,4 @@ TEST(ImpairYaml, Files) {
 }
 
 } // namespace
-} // namespace xr::impair
+} // namespace xr::impair::impair_yaml_test

@@ -11,6 +11,7 @@
 #include "importers/cm.h"
 #include "places/run.h"
 
+namespace importers_cm_test {
 namespace {
 
 using namespace xr;
@@ -304,3 +305,4 @@ TEST(ImportCm, RefusesTopologies) {
 }
 
 } // namespace
+} // namespace importers_cm_test

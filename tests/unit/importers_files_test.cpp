@@ -16,6 +16,7 @@
 #include "importers/otg.h"
 #include "places/run.h"
 
+namespace importers_files_test {
 namespace {
 
 using namespace xr;
@@ -599,3 +600,4 @@ TEST(Otg, PublishedConfigurationsRun) {
 }
 
 } // namespace
+} // namespace importers_files_test

@@ -17,6 +17,7 @@
 #include "importers/hpcc_tokens.h"
 #include "places/run.h"
 
+namespace importers_hpcc_test {
 namespace {
 
 using namespace xr;
@@ -337,3 +338,4 @@ TEST(ImportHpcc, FindsTheFilesAboveTheConfig) {
 }
 
 } // namespace
+} // namespace importers_hpcc_test

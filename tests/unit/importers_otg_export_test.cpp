@@ -17,6 +17,7 @@
 #include "otg/config.h"
 #include "otg/json_text.h"
 
+namespace importers_otg_export_test {
 namespace {
 
 using namespace xr;
@@ -450,3 +451,4 @@ TEST(OtgJsonText, HasNoExponentsAndIsReadBack) {
 }
 
 } // namespace
+} // namespace importers_otg_export_test

@@ -6,6 +6,7 @@
 #include "importers/netem.h"
 #include "wire/link_words.h"
 
+namespace importers_test {
 namespace {
 
 using namespace xr;
@@ -163,3 +164,4 @@ TEST(ImportNetem, NoWordIsDroppedSilently) {
 }
 
 } // namespace
+} // namespace importers_test

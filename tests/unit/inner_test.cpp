@@ -14,7 +14,7 @@
 #include "unit/same_streams.h"
 #include "unit/tunnels.h"
 
-namespace xr::test {
+namespace xr::test::inner_test {
 namespace {
 
 using B = FrameBuilder;
@@ -607,4 +607,4 @@ TEST(Mirror, SessionsWithoutRoomAreCounted) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::inner_test

@@ -10,7 +10,7 @@
 #include "job/chakra.h"
 #include "job_run.h"
 
-namespace xr {
+namespace xr::job_chakra_test {
 namespace {
 
 using job::ChakraFile;
@@ -246,4 +246,4 @@ TEST(Chakra, ADirectoryHasAFileForEachRank) {
 }
 
 } // namespace
-} // namespace xr
+} // namespace xr::job_chakra_test

@@ -8,7 +8,7 @@
 #include "job/goal.h"
 #include "job_run.h"
 
-namespace xr {
+namespace xr::job_goal_test {
 namespace {
 
 using job::Job;
@@ -217,4 +217,4 @@ TEST(Goal, ADisseminationTakesItsRounds) {
 }
 
 } // namespace
-} // namespace xr
+} // namespace xr::job_goal_test

@@ -9,7 +9,7 @@
 #include "experiment/experiment.h"
 #include "importers/job_file.h"
 
-namespace xr {
+namespace xr::job_keys_test {
 namespace {
 
 constexpr const char *kGoal =
@@ -91,4 +91,4 @@ TEST_F(JobKeys, AnImportIsAnExperimentWithEnoughHosts) {
 }
 
 } // namespace
-} // namespace xr
+} // namespace xr::job_keys_test

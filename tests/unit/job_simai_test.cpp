@@ -8,7 +8,7 @@
 
 #include "job/simai.h"
 
-namespace xr {
+namespace xr::job_simai_test {
 namespace {
 
 using job::Job;
@@ -130,4 +130,4 @@ TEST(Simai, RefusesWithTheLine) {
 }
 
 } // namespace
-} // namespace xr
+} // namespace xr::job_simai_test

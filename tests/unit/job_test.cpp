@@ -12,7 +12,7 @@
 #include "simulate/simulation.h"
 #include "wire/link_words.h"
 
-namespace xr {
+namespace xr::job_test {
 namespace {
 
 using job::Collective;
@@ -462,4 +462,4 @@ TEST(JobProgressTest, ProcessorsTakeTurns) {
 }
 
 } // namespace
-} // namespace xr
+} // namespace xr::job_test

@@ -12,7 +12,7 @@
 #include "sanitized.h"
 #include "unit/frames.h"
 
-namespace xr::test {
+namespace xr::test::job_traffic_test {
 namespace {
 
 constexpr uint64_t kStart = 1'000'000'000, kWireNs = 5'000, kComputeNs = 100'000'000;
@@ -385,4 +385,4 @@ TEST(JobTraffic, AStormIsOfManyAtOnce) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::job_traffic_test

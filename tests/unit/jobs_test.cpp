@@ -23,7 +23,7 @@
 #include "report/passive_latency.h"
 #include "report/reports.h"
 
-namespace xr::test {
+namespace xr::test::jobs_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -203,4 +203,4 @@ TEST(Jobs, StopBetweenBlocks) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::jobs_test

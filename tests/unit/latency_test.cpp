@@ -8,7 +8,7 @@
 #include "native/native_datapath.h"
 #include "roce/times.h"
 
-namespace xr::test {
+namespace xr::test::latency_test {
 namespace {
 
 constexpr uint8_t kSendFirst = 0x00, kSendMiddle = 0x01, kSendLast = 0x02, kSendOnly = 0x04,
@@ -445,4 +445,4 @@ TEST(Latency, WhatFellBeforeTheCnpIsNotItsEffect) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::latency_test

@@ -15,7 +15,7 @@
 #include "analysis/analyzer.h"
 #include "roce/cm.h"
 
-namespace xr::test {
+namespace xr::test::learn_captures_test {
 namespace {
 
 std::string path_of(const std::string &name) {
@@ -266,4 +266,4 @@ TEST_F(LearnFromCaptures, AllTogether) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::learn_captures_test

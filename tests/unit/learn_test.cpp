@@ -14,7 +14,7 @@
 #include "native/native_datapath.h"
 #include "roce/stream.h"
 
-namespace xr::test {
+namespace xr::test::learn_test {
 namespace {
 
 using Kind = roce_kind;
@@ -500,4 +500,4 @@ TEST(LearnByAnswers, NeverWrong) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::learn_test

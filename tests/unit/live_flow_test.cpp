@@ -16,7 +16,7 @@
 #include "parse/words.h"
 #include "requester/open.h"
 
-namespace xr::requester {
+namespace xr::requester::live_flow_test {
 namespace {
 
 constexpr double kLine = 10e9;
@@ -289,4 +289,4 @@ TEST(LiveFlow, ChangesOfTheIcrcByByte) {
 }
 
 } // namespace
-} // namespace xr::requester
+} // namespace xr::requester::live_flow_test

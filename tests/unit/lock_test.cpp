@@ -12,7 +12,7 @@
 
 #include "directory.h"
 
-namespace xr::datapath {
+namespace xr::datapath::lock_test {
 namespace {
 
 TEST(Lock, FilesOfNamespacesThatAreGoneAreRemoved) {
@@ -39,4 +39,4 @@ TEST(Lock, FilesOfNamespacesThatAreGoneAreRemoved) {
 }
 
 } // namespace
-} // namespace xr::datapath
+} // namespace xr::datapath::lock_test

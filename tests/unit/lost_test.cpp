@@ -10,7 +10,7 @@
 #include "sanitized.h"
 #include "steps.h"
 
-namespace xr::test {
+namespace xr::test::lost_test {
 namespace {
 
 uint64_t seeds() {
@@ -159,4 +159,4 @@ TEST(Lost, AfterTheObserverWithoutNaks) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::lost_test

@@ -8,7 +8,7 @@
 #include "directory.h"
 #include "host/machine.h"
 
-namespace xr::host {
+namespace xr::host::machine_test {
 namespace {
 
 TEST(Machine, HasNames) {
@@ -41,4 +41,4 @@ TEST(Machine, SaysWhatItCannotHash) {
 }
 
 } // namespace
-} // namespace xr::host
+} // namespace xr::host::machine_test

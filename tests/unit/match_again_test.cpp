@@ -10,7 +10,7 @@
 #include "native/native_datapath.h"
 #include "roce/opcode.h"
 
-namespace xr::endpoint {
+namespace xr::endpoint::match_again_test {
 namespace {
 
 constexpr uint16_t kPortBe = roce_swap16(ROCE_UDP_PORT);
@@ -178,4 +178,4 @@ TEST(MatchAgain, SelectionsGoOnWithTheirRule) {
 }
 
 } // namespace
-} // namespace xr::endpoint
+} // namespace xr::endpoint::match_again_test

@@ -8,7 +8,7 @@
 #include "base/draw.h"
 #include "responder_requests.h"
 
-namespace xr::responder {
+namespace xr::responder::memory_test {
 namespace {
 
 constexpr uint64_t kVa = 0x10000, kSize = 200'000;
@@ -306,4 +306,4 @@ TEST_F(RemoteAccess, WorksWithXrcAndIpv6) {
 }
 
 } // namespace
-} // namespace xr::responder
+} // namespace xr::responder::memory_test

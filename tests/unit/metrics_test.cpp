@@ -20,6 +20,7 @@
 #include "roce/config.h"
 #include "snapshots.h"
 
+namespace metrics_test {
 namespace {
 
 using namespace xr;
@@ -593,3 +594,4 @@ TEST(Exporter, HasWhatItsServerRefused) {
 }
 
 } // namespace
+} // namespace metrics_test

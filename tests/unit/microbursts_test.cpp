@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace xr::test {
+namespace xr::test::microbursts_test {
 namespace {
 
 struct Sent {
@@ -80,4 +80,4 @@ TEST(Microbursts, FramesWithoutATimeAndFramesOutOfOrder) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::microbursts_test

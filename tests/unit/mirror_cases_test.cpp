@@ -11,7 +11,7 @@
 #include "roce/config.h"
 #include "unit/tunnels.h"
 
-namespace xr::test {
+namespace xr::test::mirror_cases_test {
 namespace {
 
 using namespace tunnel;
@@ -146,4 +146,4 @@ TEST(TwoSessions, WhatTheirNumbersLackIsTheMirrors) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::mirror_cases_test

@@ -6,6 +6,7 @@
 
 #include "made_nic.h"
 
+namespace nic_equations_test {
 namespace {
 
 using namespace made_nic;
@@ -183,3 +184,4 @@ TEST(NicIrdma, SecondGeneration) {
 }
 
 } // namespace
+} // namespace nic_equations_test

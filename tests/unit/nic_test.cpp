@@ -10,6 +10,7 @@
 #include "report/nic.h"
 #include "report/text.h"
 
+namespace nic_test {
 namespace {
 
 using namespace made_nic;
@@ -332,3 +333,4 @@ TEST(NicReport, DifferencesAndTheirSigns) {
 }
 
 } // namespace
+} // namespace nic_test

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace xr::congestion {
+namespace xr::congestion::notification_test {
 namespace {
 
 constexpr uint64_t kUs = 1000, kBegin = 1'000'000'000;
@@ -107,4 +107,4 @@ TEST(NotificationPoint, FullIsSaid) {
 }
 
 } // namespace
-} // namespace xr::congestion
+} // namespace xr::congestion::notification_test

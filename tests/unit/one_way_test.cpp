@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace xr::stamps {
+namespace xr::stamps::one_way_test {
 namespace {
 
 using Verdict = SequenceWindow::Verdict;
@@ -207,4 +207,4 @@ TEST(OneWay, MergeOfQueues) {
 }
 
 } // namespace
-} // namespace xr::stamps
+} // namespace xr::stamps::one_way_test

@@ -10,6 +10,7 @@
 #include "roce/opcode.h"
 #include "roce/rnr.h"
 
+namespace opcode_test {
 namespace {
 
 struct Header {
@@ -258,3 +259,4 @@ TEST(Opcode, RnrTimers) {
 }
 
 } // namespace
+} // namespace opcode_test

@@ -19,7 +19,7 @@
 #include "roce/psn.h"
 #include "unit/frames.h"
 
-namespace xr::requester {
+namespace xr::requester::open_source_test {
 namespace {
 
 constexpr double kLine = 10e9;
@@ -544,4 +544,4 @@ TEST(OpenSource, DropsAnswersWithAWrongIcrc) {
 }
 
 } // namespace
-} // namespace xr::requester
+} // namespace xr::requester::open_source_test

@@ -14,6 +14,7 @@
 #include "otg/json_text.h"
 #include "parse/address.h"
 
+namespace otg_config_test {
 namespace {
 
 using namespace xr;
@@ -612,3 +613,4 @@ TEST(OtgConfig, ManyQps) {
 }
 
 } // namespace
+} // namespace otg_config_test

@@ -14,7 +14,7 @@
 #include "packet/varied_frame.h"
 #include "unit/frame_readers.h"
 
-namespace xr::otg {
+namespace xr::otg::otg_flows_test {
 namespace {
 
 using Bytes = std::vector<uint8_t>;
@@ -565,4 +565,4 @@ TEST(OtgFlows, FindingsNameTheKey) {
 }
 
 } // namespace
-} // namespace xr::otg
+} // namespace xr::otg::otg_flows_test

@@ -9,7 +9,7 @@
 
 #include "impair_port.h"
 
-namespace xr::test {
+namespace xr::test::outer_test {
 namespace {
 
 struct Source {
@@ -296,4 +296,4 @@ TEST(Outer, AmongOtherRules) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::outer_test

@@ -14,7 +14,7 @@
 #include "packet/source.h"
 #include "parse/words.h"
 
-namespace xr::congestion {
+namespace xr::congestion::pacer_test {
 namespace {
 
 constexpr uint64_t kBegin = 1'700'000'000'000'000'123; // as a clock of our days
@@ -275,4 +275,4 @@ TEST(Pacer, ClocksThatStartAtZero) {
 }
 
 } // namespace
-} // namespace xr::congestion
+} // namespace xr::congestion::pacer_test

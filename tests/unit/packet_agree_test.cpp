@@ -10,7 +10,7 @@
 #include "packet_random.h"
 #include "unit/frame_readers.h"
 
-namespace xr::test {
+namespace xr::test::packet_agree_test {
 namespace {
 
 using packet::Headers;
@@ -185,4 +185,4 @@ TEST_F(PacketAgree, Tshark) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::packet_agree_test

@@ -13,7 +13,7 @@
 #include "packet_random.h"
 #include "roce/cm.h"
 
-namespace xr::test {
+namespace xr::test::packet_cm_test {
 namespace {
 
 using packet::Address;
@@ -379,4 +379,4 @@ TEST(PacketCm, OtherMadsAreNone) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::packet_cm_test

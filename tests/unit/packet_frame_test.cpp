@@ -8,7 +8,7 @@
 #include "packet_checks.h"
 #include "roce/cnp.h"
 
-namespace xr::test {
+namespace xr::test::packet_frame_test {
 namespace {
 
 Made make(Random &rng, Network network, size_t tags, uint8_t opcode) {
@@ -274,4 +274,4 @@ TEST(PacketFrame, MacText) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::packet_frame_test

@@ -9,7 +9,7 @@
 #include "packet_random.h"
 #include "roce/psn.h"
 
-namespace xr::test {
+namespace xr::test::packet_message_test {
 namespace {
 
 using packet::Segment;
@@ -201,4 +201,4 @@ TEST(PacketMessage, SegmentsAreFrames) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::packet_message_test

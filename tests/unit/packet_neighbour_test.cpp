@@ -10,7 +10,7 @@
 #include "parse/address.h"
 #include <algorithm>
 
-namespace xr::test {
+namespace xr::test::packet_neighbour_test {
 namespace {
 
 using packet::Address;
@@ -265,4 +265,4 @@ TEST(PacketNeighbour, OtherFramesAreNone) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::packet_neighbour_test

@@ -12,7 +12,7 @@
 #include <array>
 #include <tuple>
 
-namespace xr::test {
+namespace xr::test::packet_template_test {
 namespace {
 
 using packet::Fields;
@@ -327,4 +327,4 @@ TEST(PacketTemplate, Refuses) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::packet_template_test

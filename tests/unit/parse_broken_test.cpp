@@ -4,7 +4,7 @@
 
 #include "frames.h"
 
-namespace xr::test {
+namespace xr::test::parse_broken_test {
 namespace {
 
 roce_class class_of(const FrameBuilder &builder) { return parse(builder.build()).class_; }
@@ -178,4 +178,4 @@ TEST(ParseBroken, CutAtEveryByte) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::parse_broken_test

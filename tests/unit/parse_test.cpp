@@ -15,7 +15,7 @@ void PrintTo(roce_class c, std::ostream *os) {
   *os << (c < ROCE_CLASS_MAX ? names[c] : "?");
 }
 
-namespace xr::test {
+namespace xr::test::parse_test {
 namespace {
 
 roce_class class_of(const FrameBuilder &builder, uint16_t port = ROCE_UDP_PORT) {
@@ -294,4 +294,4 @@ TEST(Parse, RealFrames) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::parse_test

@@ -10,7 +10,7 @@
 #include "requester/reliable.h"
 #include "responder/responder.h"
 
-namespace xr::packet {
+namespace xr::packet::pauses_test {
 namespace {
 
 constexpr uint64_t kLine = 10'000'000'000; // a quantum is 51.2 ns
@@ -232,4 +232,4 @@ TEST(Pauses, AnswersWait) {
 }
 
 } // namespace
-} // namespace xr::packet
+} // namespace xr::packet::pauses_test

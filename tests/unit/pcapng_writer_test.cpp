@@ -15,7 +15,7 @@
 #include "directory.h"
 #include "drain.h"
 
-namespace xr::test {
+namespace xr::test::pcapng_writer_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -308,4 +308,4 @@ TEST(CaptureFiles, BySizeKeepingTheNewest) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::pcapng_writer_test

@@ -9,7 +9,7 @@
 #include "report/text.h"
 #include "unit/tunnels.h"
 
-namespace xr::test {
+namespace xr::test::pfc_senders_test {
 namespace {
 
 Snapshot analyzed(const std::string &path, const Analyzer::Options &options = {}) {
@@ -148,4 +148,4 @@ TEST(Classes, OneDscpHasATable) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::pfc_senders_test

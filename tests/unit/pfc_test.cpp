@@ -8,7 +8,7 @@
 
 #include "parse/words.h"
 
-namespace xr::requester {
+namespace xr::requester::pfc_test {
 namespace {
 
 using Bytes = std::vector<uint8_t>;
@@ -208,4 +208,4 @@ TEST(PfcSource, NothingSentNothingResumed) {
 }
 
 } // namespace
-} // namespace xr::requester
+} // namespace xr::requester::pfc_test

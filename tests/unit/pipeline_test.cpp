@@ -2,7 +2,7 @@
 // Rules that end with `next`, and the rules that hold a frame, as the wire process learns of them.
 #include "impair_port.h"
 
-namespace xr::test {
+namespace xr::test::pipeline_test {
 namespace {
 
 constexpr uint32_t kPipeline = Port::kAllFeatures | ROCE_FEATURE_NEXT | ROCE_FEATURE_HOLD;
@@ -112,4 +112,4 @@ TEST(Pipeline, NextIsTheLastWord) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::pipeline_test

@@ -15,6 +15,7 @@
 #include "places/process_name.h"
 #include "places/rules.h"
 
+namespace places_ports_test {
 namespace {
 
 using namespace xr;
@@ -206,3 +207,4 @@ TEST(PlacesPorts, ProcessesAreNamedForGood) {
 }
 
 } // namespace
+} // namespace places_ports_test

@@ -10,6 +10,7 @@
 #include "places/scale.h"
 #include "roce/config.h"
 
+namespace places_rules_test {
 namespace {
 
 using namespace xr;
@@ -141,3 +142,4 @@ TEST(PlacesRules, ChangesAreScaledAndMustStillBePossible) {
 }
 
 } // namespace
+} // namespace places_rules_test

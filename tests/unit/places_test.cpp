@@ -10,6 +10,7 @@
 #include "places/scale.h"
 #include "wire/link_words.h"
 
+namespace places_test {
 namespace {
 
 using namespace xr;
@@ -358,3 +359,4 @@ TEST(PlacesMeasurement, LateChangesOfTheScheduleMakeTheRunVoid) {
 }
 
 } // namespace
+} // namespace places_test

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-namespace xr::requester {
+namespace xr::requester::plain_flow_test {
 namespace {
 
 using packet::ChecksumField;
@@ -396,4 +396,4 @@ TEST(PlainReceiver, FramesTooShortHaveNoStamp) {
 }
 
 } // namespace
-} // namespace xr::requester
+} // namespace xr::requester::plain_flow_test

@@ -23,7 +23,7 @@
 #include "plot/ticks.h"
 #include "plot/timeline.h"
 
-namespace xr::plot {
+namespace xr::plot::plot_test {
 namespace {
 
 using Kind = ExperimentSample::Kind;
@@ -496,4 +496,4 @@ TEST(Timeline, HasARowARankAndABarASpan) {
 }
 
 } // namespace
-} // namespace xr::plot
+} // namespace xr::plot::plot_test

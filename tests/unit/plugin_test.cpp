@@ -8,7 +8,7 @@
 #include "congestion/plugin_control.h"
 #include "congestion/qp_pacing.h"
 
-namespace xr::congestion {
+namespace xr::congestion::plugin_test {
 namespace {
 
 std::string file(const std::string &name) { return std::string(XR_PLUGINS) + "/" + name + ".so"; }
@@ -128,4 +128,4 @@ TEST(PluginsDeathTest, ACrashNamesTheFile) {
 }
 
 } // namespace
-} // namespace xr::congestion
+} // namespace xr::congestion::plugin_test

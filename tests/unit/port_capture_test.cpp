@@ -6,7 +6,7 @@
 #include "port_capture/comment.h"
 #include "port_capture/frame_merger.h"
 
-namespace xr::port_capture {
+namespace xr::port_capture::port_capture_test {
 namespace {
 
 roce_capture record(uint64_t time, uint64_t number, uint8_t parts, uint32_t captured = 0) {
@@ -154,4 +154,4 @@ TEST(Comment, CopiesNeedTheOtherPort) {
 }
 
 } // namespace
-} // namespace xr::port_capture
+} // namespace xr::port_capture::port_capture_test

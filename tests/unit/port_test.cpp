@@ -9,7 +9,7 @@
 #include "roce/cm.h"
 #include "same_streams.h"
 
-namespace xr::test {
+namespace xr::test::port_test {
 namespace {
 
 using B = FrameBuilder;
@@ -211,4 +211,4 @@ TEST(Port, CountsWhatPfcPauses) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::port_test

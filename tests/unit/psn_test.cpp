@@ -3,6 +3,7 @@
 
 #include "roce/psn.h"
 
+namespace psn_test {
 namespace {
 
 TEST(Psn, AddWraps) {
@@ -60,3 +61,4 @@ TEST(Psn, ReadConsumesCeiling) {
 }
 
 } // namespace
+} // namespace psn_test

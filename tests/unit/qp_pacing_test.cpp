@@ -12,7 +12,7 @@
 #include "requester/open.h"
 #include "requester/reliable.h"
 
-namespace xr::congestion {
+namespace xr::congestion::qp_pacing_test {
 namespace {
 
 constexpr uint64_t kBegin = 1'700'000'000'000'000'123;
@@ -274,4 +274,4 @@ TEST(QpPacing, CnpsSlowTheirQpOfAReliableFlow) {
 }
 
 } // namespace
-} // namespace xr::congestion
+} // namespace xr::congestion::qp_pacing_test

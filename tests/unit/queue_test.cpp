@@ -21,7 +21,7 @@ struct roce_frame {
 [[maybe_unused]] static int roce_frame_load(roce_frame *, __u32, __u8 *) { return -1; }
 [[maybe_unused]] static int roce_frame_store(roce_frame *, __u32, __u8) { return -1; }
 
-namespace xr::test {
+namespace xr::test::queue_test {
 namespace {
 
 constexpr double kUnit = 1.0 / (1 << ROCE_QUEUE_SHIFT); // nanoseconds
@@ -298,4 +298,4 @@ TEST(Queue, PolicerMarksExcess) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::queue_test

@@ -8,7 +8,7 @@
 #include "sanitized.h"
 #include "traffic.h"
 
-namespace xr::test {
+namespace xr::test::random_test {
 namespace {
 
 constexpr uint64_t kSeeds = kSanitized ? 100 : 400;
@@ -93,4 +93,4 @@ TEST(Random, StreamsAgreeWithTheReference) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::random_test

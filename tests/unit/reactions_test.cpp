@@ -5,7 +5,7 @@
 #include "model/episode_times.h"
 #include "model/episodes.h"
 
-namespace xr {
+namespace xr::reactions_test {
 namespace {
 
 constexpr uint64_t kUs = 1000, kMs = 1'000'000, kStart = 1'000'000'000;
@@ -129,4 +129,4 @@ TEST(Unanswered, SentAgainAndAgain) {
 }
 
 } // namespace
-} // namespace xr
+} // namespace xr::reactions_test

@@ -4,7 +4,7 @@
 #include "conversation.h"
 #include "requester/frames.h"
 
-namespace xr::requester {
+namespace xr::requester::read_rates_test {
 namespace {
 
 using congestion::Control;
@@ -134,4 +134,4 @@ TEST_F(ReadRates, CnpsOfOthersAreCounted) {
 }
 
 } // namespace
-} // namespace xr::requester
+} // namespace xr::requester::read_rates_test

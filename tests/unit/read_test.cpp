@@ -5,7 +5,7 @@
 
 #include "steps.h"
 
-namespace xr::test {
+namespace xr::test::read_test {
 namespace {
 
 void check(const Steps &steps, Counts want, uint32_t pmtu) {
@@ -225,4 +225,4 @@ TEST(Read, ResponseDoesNotOverrideWhatIsKnown) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::read_test

@@ -12,7 +12,7 @@
 
 #include "drain.h"
 
-namespace xr::test {
+namespace xr::test::reader_files_test {
 namespace {
 
 TEST(ReaderFiles, FileErrorsNameTheFile) {
@@ -256,4 +256,4 @@ TEST(ReaderFiles, ReadsDamagedFilesAsFarAsLibpcap) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::reader_files_test

@@ -7,7 +7,7 @@
 
 #include "drain.h"
 
-namespace xr::test {
+namespace xr::test::reader_test {
 namespace {
 
 // ---- what is right
@@ -367,4 +367,4 @@ TEST(Reader, DamageNeverCrashes) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::reader_test

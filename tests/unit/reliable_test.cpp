@@ -6,7 +6,7 @@
 
 #include "packet/icrc.h"
 
-namespace xr::requester {
+namespace xr::requester::reliable_test {
 namespace {
 
 using Bytes = std::vector<uint8_t>;
@@ -597,4 +597,4 @@ TEST_F(ReliableTest, HasRoomForManyQps) {
 }
 
 } // namespace
-} // namespace xr::requester
+} // namespace xr::requester::reliable_test

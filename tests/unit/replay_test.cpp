@@ -8,7 +8,7 @@
 #include "parse/words.h"
 #include "requester/replay.h"
 
-namespace xr::requester {
+namespace xr::requester::replay_test {
 namespace {
 
 constexpr uint64_t kStart = 1'000'000'000;
@@ -169,4 +169,4 @@ TEST(Replay, WrongWords) {
 }
 
 } // namespace
-} // namespace xr::requester
+} // namespace xr::requester::replay_test

@@ -15,6 +15,7 @@
 #include "report/runs.h"
 #include "snapshots.h"
 
+namespace report_documents_test {
 namespace {
 
 using namespace xr;
@@ -174,3 +175,4 @@ TEST(ReportDocuments, WhatRanWhereAndWhen) {
 }
 
 } // namespace
+} // namespace report_documents_test

@@ -10,7 +10,7 @@
 #include "report/text.h"
 #include "snapshots.h"
 
-namespace xr::test {
+namespace xr::test::report_episodes_test {
 namespace {
 
 using namespace xr::report;
@@ -114,4 +114,4 @@ TEST(ReportGolden, EpisodesAsEvents) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::report_episodes_test

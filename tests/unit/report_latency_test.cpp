@@ -7,7 +7,7 @@
 #include "report/text.h"
 #include "snapshots.h"
 
-namespace xr::test {
+namespace xr::test::report_latency_test {
 namespace {
 
 using namespace xr::report;
@@ -76,4 +76,4 @@ TEST(ReportGolden, Microbursts) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::report_latency_test

@@ -20,6 +20,7 @@
 #include "report/wire.h"
 #include "snapshots.h"
 
+namespace report_test {
 namespace {
 
 using namespace xr;
@@ -566,3 +567,4 @@ TEST(ReportFormat, Numbers) {
 }
 
 } // namespace
+} // namespace report_test

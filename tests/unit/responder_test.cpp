@@ -12,7 +12,7 @@
 #include "packet/peer_map.h"
 #include "responder_requests.h"
 
-namespace xr::responder {
+namespace xr::responder::responder_test {
 namespace {
 
 using packet::CmKind;
@@ -803,4 +803,4 @@ TEST_F(ResponderTest, TakesTurns) {
 }
 
 } // namespace
-} // namespace xr::responder
+} // namespace xr::responder::responder_test

@@ -9,6 +9,7 @@
 #include "report/wide_series.h"
 #include "sweep/point.h"
 
+namespace run_tables_test {
 namespace {
 
 using namespace xr;
@@ -143,3 +144,4 @@ TEST(WideSeries, WithoutSamplesThereIsAHeader) {
 }
 
 } // namespace
+} // namespace run_tables_test

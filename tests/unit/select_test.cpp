@@ -32,7 +32,7 @@ static __u64 roce_clock(roce_env *env) { return env->now; }
 
 uint32_t lowest_in_bpf(uint64_t word); // select_bpf.cpp
 
-namespace xr::test {
+namespace xr::test::select_test {
 namespace {
 
 constexpr uint64_t kMany = 1'000'000;
@@ -655,4 +655,4 @@ TEST(Select, LimitPerPeriodWithClocksThatDiffer) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::select_test

@@ -3,7 +3,7 @@
 #include "conversation.h"
 #include "requester/place_set.h"
 
-namespace xr::requester {
+namespace xr::requester::selective_test {
 namespace {
 
 using packet::Verb;
@@ -164,4 +164,4 @@ TEST(PlaceSet, KeepsRuns) {
 }
 
 } // namespace
-} // namespace xr::requester
+} // namespace xr::requester::selective_test

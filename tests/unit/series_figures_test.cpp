@@ -12,7 +12,7 @@
 #include "plot/page.h"
 #include "plot/svg.h"
 
-namespace xr::plot {
+namespace xr::plot::series_figures_test {
 namespace {
 
 Analysis analyzed(const std::string &name) {
@@ -143,4 +143,4 @@ TEST(CaptureFigures, APageOfThem) {
 }
 
 } // namespace
-} // namespace xr::plot
+} // namespace xr::plot::series_figures_test

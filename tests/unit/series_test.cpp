@@ -11,7 +11,7 @@
 #include "capture_writer.h"
 #include "unit/tunnels.h"
 
-namespace xr::test {
+namespace xr::test::series_test {
 namespace {
 
 Analysis analyzed(const std::string &path, uint32_t quantum_ps = 0) {
@@ -189,4 +189,4 @@ TEST(Series, StreamsWithoutRoomAreOne) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::series_test

@@ -4,7 +4,7 @@
 
 #include "simulate_scenarios.h"
 
-namespace xr::simulate {
+namespace xr::simulate::simulate_controls_test {
 namespace {
 
 constexpr uint64_t kLine = 100 * kGbit;
@@ -93,4 +93,4 @@ TEST(SimulateControls, EqualRunsAreEqual) {
 }
 
 } // namespace
-} // namespace xr::simulate
+} // namespace xr::simulate::simulate_controls_test

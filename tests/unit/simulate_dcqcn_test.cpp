@@ -11,7 +11,7 @@
 
 #include "simulate_scenarios.h"
 
-namespace xr::simulate {
+namespace xr::simulate::simulate_dcqcn_test {
 namespace {
 
 using congestion::NpMode;
@@ -147,4 +147,4 @@ TEST(SimulateDcqcn, TimelyStaysUnfairWhereDcqcnBecomesFair) {
 }
 
 } // namespace
-} // namespace xr::simulate
+} // namespace xr::simulate::simulate_dcqcn_test

@@ -8,7 +8,7 @@
 
 #include "simulate/event_queue.h"
 
-namespace xr::simulate {
+namespace xr::simulate::simulate_events_test {
 namespace {
 
 class Pair {
@@ -102,4 +102,4 @@ TEST(SimulateEvents, OfEqualTimesTheFirstThatWasSetIsFirst) {
 }
 
 } // namespace
-} // namespace xr::simulate
+} // namespace xr::simulate::simulate_events_test

@@ -2,7 +2,7 @@
 // PFC between switches and hosts: nothing is dropped, and exactly the class is paused.
 #include "simulate_scenarios.h"
 
-namespace xr::simulate {
+namespace xr::simulate::simulate_pfc_test {
 namespace {
 
 constexpr const char *kLossless =
@@ -99,4 +99,4 @@ TEST(SimulatePfc, SpreadsFromSwitchToSwitch) {
 }
 
 } // namespace
-} // namespace xr::simulate
+} // namespace xr::simulate::simulate_pfc_test

@@ -11,6 +11,7 @@
 #include "packet/icrc.h"
 #include "simulate_scenarios.h"
 
+namespace simulate_rules_test {
 namespace {
 
 using namespace xr;
@@ -329,3 +330,4 @@ TEST(SimulateRules, NamesWhatIsNotPossible) {
 }
 
 } // namespace
+} // namespace simulate_rules_test

@@ -7,7 +7,7 @@
 #include "simulate/topology.h"
 #include "simulate_scenarios.h"
 
-namespace xr::simulate {
+namespace xr::simulate::simulate_test {
 namespace {
 
 uint64_t hash_of(Simulation &simulation) {
@@ -316,4 +316,4 @@ TEST(Simulate, NamesOfTopologies) {
 }
 
 } // namespace
-} // namespace xr::simulate
+} // namespace xr::simulate::simulate_test

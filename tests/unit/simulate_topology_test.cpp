@@ -10,7 +10,7 @@
 #include "simulate/topology.h"
 #include "simulate_scenarios.h"
 
-namespace xr::simulate {
+namespace xr::simulate::simulate_topology_test {
 namespace {
 
 using Kind = Topology::Kind;
@@ -369,4 +369,4 @@ TEST(SimulateFailures, AHostWithoutLinkLosesItsFrames) {
 }
 
 } // namespace
-} // namespace xr::simulate
+} // namespace xr::simulate::simulate_topology_test

@@ -7,7 +7,7 @@
 
 #include "simulate_scenarios.h"
 
-namespace xr::simulate {
+namespace xr::simulate::simulate_traffic_test {
 namespace {
 
 TEST(SimulateTraffic, SizesFollowTheirDistribution) {
@@ -135,4 +135,4 @@ TEST(SimulateTraffic, FinishesAndIsSlowerThanAlone) {
 }
 
 } // namespace
-} // namespace xr::simulate
+} // namespace xr::simulate::simulate_traffic_test

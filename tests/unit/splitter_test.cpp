@@ -11,7 +11,7 @@
 #include "directory.h"
 #include "frames.h"
 
-namespace xr::test {
+namespace xr::test::splitter_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -158,4 +158,4 @@ TEST_F(SplitterTest, ReportsWhatCannotBeWritten) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::splitter_test

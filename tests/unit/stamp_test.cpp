@@ -12,7 +12,7 @@
 #include "requester/reliable.h"
 #include "responder/responder.h"
 
-namespace xr {
+namespace xr::stamp_test {
 namespace {
 
 using Bytes = std::vector<uint8_t>;
@@ -207,4 +207,4 @@ TEST(StampCapture, AddsTheTaiOffset) {
 }
 
 } // namespace
-} // namespace xr
+} // namespace xr::stamp_test

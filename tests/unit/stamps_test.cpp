@@ -11,7 +11,7 @@
 #include "native/native_datapath.h"
 #include "unit/tunnels.h"
 
-namespace xr::test {
+namespace xr::test::stamps_test {
 namespace {
 
 using namespace tunnel;
@@ -286,4 +286,4 @@ TEST(StampClock, MoreSourcesThanThereIsRoomForAreCounted) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::stamps_test

@@ -10,7 +10,7 @@
 #include "station/station.h"
 #include "unit/outgoing.h"
 
-namespace xr::station {
+namespace xr::station::station_test {
 namespace {
 
 using Bytes = std::vector<uint8_t>;
@@ -305,4 +305,4 @@ TEST(FrameRecord, CutsAndFilters) {
 }
 
 } // namespace
-} // namespace xr::station
+} // namespace xr::station::station_test

@@ -9,7 +9,7 @@
 #include "frames.h"
 #include "roce/steer.h"
 
-namespace xr::test {
+namespace xr::test::steer_test {
 namespace {
 
 struct Steered {
@@ -115,4 +115,4 @@ TEST(Steer, CutFrames) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::steer_test

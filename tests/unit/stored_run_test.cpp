@@ -9,6 +9,7 @@
 #include "report/json.h"
 #include "sweep/stored_run.h"
 
+namespace stored_run_test {
 namespace {
 
 using namespace xr;
@@ -148,3 +149,4 @@ TEST(StoredRun, SeriesOfAnotherRunIsRefused) {
 }
 
 } // namespace
+} // namespace stored_run_test

@@ -8,6 +8,7 @@
 #include "report/text.h"
 #include "snapshots.h"
 
+namespace summary_test {
 namespace {
 
 using namespace xr;
@@ -416,3 +417,4 @@ TEST(Summary, TroubleIsFirst) {
 }
 
 } // namespace
+} // namespace summary_test

@@ -8,7 +8,7 @@
 
 #include "memory_env.h"
 
-namespace xr::test {
+namespace xr::test::table_test {
 namespace {
 
 // A packet of its own stream for each n; every other one IPv6.
@@ -355,4 +355,4 @@ TEST(Reclaim, AReclaimedRecordLearnsNothing) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::table_test

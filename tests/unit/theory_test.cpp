@@ -11,7 +11,7 @@
 
 #include "congestion/prediction.h"
 
-namespace xr::congestion {
+namespace xr::congestion::theory_test {
 namespace {
 
 Bottleneck path(uint32_t flows, uint64_t delay_ns = 4000, double kmax = 200e3, double pmax = 0.01) {
@@ -191,4 +191,4 @@ TEST(Prediction, WrongWords) {
 }
 
 } // namespace
-} // namespace xr::congestion
+} // namespace xr::congestion::theory_test

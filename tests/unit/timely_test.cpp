@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace xr::congestion {
+namespace xr::congestion::timely_test {
 namespace {
 
 constexpr uint64_t kUs = 1000;
@@ -84,4 +84,4 @@ TEST(Timely, BoundsOfTheRate) {
 }
 
 } // namespace
-} // namespace xr::congestion
+} // namespace xr::congestion::timely_test

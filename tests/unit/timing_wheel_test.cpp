@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace xr::congestion {
+namespace xr::congestion::timing_wheel_test {
 namespace {
 
 TEST(TimingWheel, IsEmptyAtFirst) {
@@ -83,4 +83,4 @@ TEST(TimingWheel, AgreesWithASearchedList) {
 }
 
 } // namespace
-} // namespace xr::congestion
+} // namespace xr::congestion::timing_wheel_test

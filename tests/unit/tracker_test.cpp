@@ -4,7 +4,7 @@
 
 #include "steps.h"
 
-namespace xr::test {
+namespace xr::test::tracker_test {
 namespace {
 
 // Nothing may depend on where the PSNs start, so every table also runs over both wraps (of the PSN
@@ -284,4 +284,4 @@ TEST(Tracker, CeIsCountedPerPacket) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::tracker_test

@@ -8,7 +8,7 @@
 #include "packet/icrc.h"
 #include "requester/pattern.h"
 
-namespace xr::requester {
+namespace xr::requester::verify_test {
 namespace {
 
 using packet::Verb;
@@ -232,4 +232,4 @@ TEST(Pattern, DiffersByAllThatItFollowsFrom) {
 }
 
 } // namespace
-} // namespace xr::requester
+} // namespace xr::requester::verify_test

@@ -17,6 +17,7 @@
 #include "watch/stream_table.h"
 #include "watch/text_width.h"
 
+namespace watch_test {
 namespace {
 
 using namespace xr;
@@ -710,3 +711,4 @@ TEST(Watch, RatesOfRules) {
 }
 
 } // namespace
+} // namespace watch_test

@@ -17,7 +17,7 @@
 #include "http/access.h"
 #include "http/tls.h"
 
-namespace xr::http {
+namespace xr::http::web_config_test {
 namespace {
 
 // bcrypt of "geheim", cost 4 and 5, by Python's crypt.
@@ -290,4 +290,4 @@ TEST(Passwords, AnUnknownUserTakesAsLong) {
 }
 
 } // namespace
-} // namespace xr::http
+} // namespace xr::http::web_config_test

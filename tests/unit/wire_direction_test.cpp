@@ -11,7 +11,7 @@
 #include "unit/fake_forward_socket.h"
 #include "wire_frames.h"
 
-namespace xr::test {
+namespace xr::test::wire_direction_test {
 namespace {
 
 using endpoint::WireMail;
@@ -629,4 +629,4 @@ TEST(WireDirection, WhatGoesInComesOutOrIsCounted) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::wire_direction_test

@@ -9,7 +9,7 @@
 #include "endpoint/wire_frame.h"
 #include "packet/pause.h"
 
-namespace xr::test {
+namespace xr::test::wire_frame_test {
 namespace {
 
 using endpoint::read_wire_frame;
@@ -95,4 +95,4 @@ TEST(WireFrame, ACnpGoesBackToTheQpWithTheDscp) {
 }
 
 } // namespace
-} // namespace xr::test
+} // namespace xr::test::wire_frame_test

@@ -12,7 +12,7 @@
 #include "wire/delay_line.h"
 #include "wire/hold_stage.h"
 
-namespace xr::wire {
+namespace xr::wire::wire_hold_random_test {
 namespace {
 
 constexpr uint64_t kUs = 1000, kMs = 1'000'000, kSecond = 1'000'000'000;
@@ -261,4 +261,4 @@ TEST(HoldStage, HoldsAMillionFrames) {
 }
 
 } // namespace
-} // namespace xr::wire
+} // namespace xr::wire::wire_hold_random_test

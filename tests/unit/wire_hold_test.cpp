@@ -10,7 +10,7 @@
 
 #include "wire/hold_stage.h"
 
-namespace xr::wire {
+namespace xr::wire::wire_hold_test {
 namespace {
 
 constexpr uint64_t kUs = 1000, kMs = 1'000'000, kSecond = 1'000'000'000;
@@ -515,4 +515,4 @@ TEST(HoldStage, CountsWhereItIsTold) {
 }
 
 } // namespace
-} // namespace xr::wire
+} // namespace xr::wire::wire_hold_test

@@ -2,7 +2,7 @@
 // A link's rate, delay, MTU, trace, flap and changes while it runs, against their arithmetic.
 #include "wire_frames.h"
 
-namespace xr::wire {
+namespace xr::wire::wire_link_test {
 namespace {
 
 constexpr uint64_t kMs = 1'000'000;
@@ -298,4 +298,4 @@ TEST(WireLink, GivenDelayAgainstTheOneAsked) {
 }
 
 } // namespace
-} // namespace xr::wire
+} // namespace xr::wire::wire_link_test

@@ -5,7 +5,7 @@
 #include "wire/memory_needs.h"
 #include "wire_frames.h"
 
-namespace xr::wire {
+namespace xr::wire::wire_memory_test {
 namespace {
 
 constexpr uint64_t kMs = 1'000'000, kGbit = 1'000'000'000;
@@ -153,4 +153,4 @@ TEST(WireMemory, LargestBufferOrRuleThatFits) {
 }
 
 } // namespace
-} // namespace xr::wire
+} // namespace xr::wire::wire_memory_test

@@ -5,7 +5,7 @@
 
 #include "wire_frames.h"
 
-namespace xr::wire {
+namespace xr::wire::wire_pfc_test {
 namespace {
 
 using Quanta = std::array<uint16_t, kLinkClasses>;
@@ -313,4 +313,4 @@ TEST(WirePfc, ABufferOfSeveralLinks) {
 }
 
 } // namespace
-} // namespace xr::wire
+} // namespace xr::wire::wire_pfc_test

@@ -9,7 +9,7 @@
 
 #include "wire_frames.h"
 
-namespace xr::wire {
+namespace xr::wire::wire_queue_test {
 namespace {
 
 uint64_t drops(const Link &link, LinkDrop cause) {
@@ -459,4 +459,4 @@ TEST(WireClasses, SharesByWaterFilling) {
 }
 
 } // namespace
-} // namespace xr::wire
+} // namespace xr::wire::wire_queue_test

@@ -8,7 +8,7 @@
 
 #include "wire_frames.h"
 
-namespace xr::wire {
+namespace xr::wire::wire_random_test {
 namespace {
 
 const char *const kSettings[] = {
@@ -191,4 +191,4 @@ TEST(WireRandom, CallsBetweenDoNotMatter) {
 }
 
 } // namespace
-} // namespace xr::wire
+} // namespace xr::wire::wire_random_test

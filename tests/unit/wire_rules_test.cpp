@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace xr::endpoint {
+namespace xr::endpoint::wire_rules_test {
 namespace {
 
 struct Counted {
@@ -111,4 +111,4 @@ TEST(WireRules, RowsOfHeldFramesStay) {
 }
 
 } // namespace
-} // namespace xr::endpoint
+} // namespace xr::endpoint::wire_rules_test

@@ -2,7 +2,7 @@
 // The words of `link IF WORDS`.
 #include "wire_frames.h"
 
-namespace xr::wire {
+namespace xr::wire::wire_words_test {
 namespace {
 
 struct Words {
@@ -154,4 +154,4 @@ TEST(WireWords, NamesOfDrops) {
 }
 
 } // namespace
-} // namespace xr::wire
+} // namespace xr::wire::wire_words_test

@@ -32,11 +32,10 @@
 
 namespace xr::cli {
 
+namespace analyze_command {
 namespace {
 
 constexpr uint64_t kProgressStep = 8 << 20;
-constexpr int kCheckFailed = 3; // exit status
-
 struct Args {
   std::vector<std::string> names;
   unsigned jobs = 1;
@@ -389,7 +388,7 @@ int analyze(const Args &args, const Globals &globals) {
   int status = !args.check || std::ranges::find(verdicts, SetupCheck::Status::Fail,
                                                 &SetupCheck::status) == verdicts.end()
                    ? 0
-                   : kCheckFailed;
+                   : kVerdictFailed;
   for (const Error &trouble : analysis->troubles)
     status = fail(context, trouble);
   if (Status stamps = check_stamps(analysis->frame_times); !stamps)
@@ -398,8 +397,10 @@ int analyze(const Args &args, const Globals &globals) {
 }
 
 } // namespace
+} // namespace analyze_command
 
 int analyze_into(const std::string &capture, const std::string &out, const Globals &globals) {
+  using namespace analyze_command;
   Args args;
   args.names = {capture};
   args.out = out;
@@ -408,6 +409,7 @@ int analyze_into(const std::string &capture, const std::string &out, const Globa
 }
 
 void add_analyze(Command program, Run &chosen) {
+  using namespace analyze_command;
   add_command<Args>(program, chosen, "analyze",
                     "The same accounting over a capture file; needs no privilege", describe, read,
                     analyze);

@@ -55,8 +55,8 @@ std::string heading_of(const report::Column &column) {
 }
 
 // `keys`: of the columns that are shown; none: all that text shows.
-plot::PageTable page_table(std::string title, const report::Table &table,
-                           const std::vector<std::string_view> &keys = {}) {
+plot::PageTable table_of_page(std::string title, const report::Table &table,
+                              const std::vector<std::string_view> &keys = {}) {
   plot::PageTable made;
   made.title = std::move(title);
   std::vector<size_t> shown;
@@ -107,10 +107,10 @@ private:
 };
 
 plot::PageTable episodes_of(const Analysis &analysis) {
-  plot::PageTable table = page_table("Episodes", report::episode_table(analysis.episodes),
-                                     {"AT ms", "src", "dst", "dest_qp", "cause",
-                                      "first_missing_psn", "missing", "NAK us", "REACTION\nus",
-                                      "TIMEOUT\nus", "RECOVERY\nus", "resent_packets", "findings"});
+  plot::PageTable table = table_of_page(
+      "Episodes", report::episode_table(analysis.episodes),
+      {"AT ms", "src", "dst", "dest_qp", "cause", "first_missing_psn", "missing", "NAK us",
+       "REACTION\nus", "TIMEOUT\nus", "RECOVERY\nus", "resent_packets", "findings"});
   const Frames frames(analysis);
   for (const char *name : {"LOSS FRAME", "NAK FRAME", "RESENT FRAME"})
     table.columns.emplace_back(name);
@@ -125,15 +125,15 @@ plot::PageTable episodes_of(const Analysis &analysis) {
 std::vector<plot::PageTable> tables_of(const Analysis &analysis, const report::Document &document) {
   std::vector<plot::PageTable> tables;
   if (const report::Table *checks = table_of(document, "checks"))
-    tables.push_back(page_table("Checks of the set-up", *checks,
-                                {"check", "status", "value", "bound", "change", "frames"}));
+    tables.push_back(table_of_page("Checks of the set-up", *checks,
+                                   {"check", "status", "value", "bound", "change", "frames"}));
   tables.push_back(episodes_of(analysis));
-  tables.push_back(page_table("Findings", report::finding_table(analysis.episodes)));
+  tables.push_back(table_of_page("Findings", report::finding_table(analysis.episodes)));
   if (const report::Table *streams = table_of(document, "streams"))
     tables.push_back(
-        page_table("Streams", *streams,
-                   {"src", "dst", "dest_qp", "lost_before", "sent_again", "recovery_us", "kind",
-                    "packets", "bytes", "ce", "cnps", "rewinds", "ect", "dscp", "pcp"}));
+        table_of_page("Streams", *streams,
+                      {"src", "dst", "dest_qp", "lost_before", "sent_again", "recovery_us", "kind",
+                       "packets", "bytes", "ce", "cnps", "rewinds", "ect", "dscp", "pcp"}));
   return tables;
 }
 
@@ -167,7 +167,7 @@ std::vector<plot::Tile> tiles_of(const Analysis &analysis) {
     tiles.push_back(
         {tile.name, number ? counted(*number) : "-", tile.about, tile.alarm && number.value_or(0)});
   }
-  const report::Recovery worst = report::longest_recovery(analysis.episodes);
+  const report::LongestRecovery worst = report::longest_recovery(analysis.episodes);
   tiles.push_back({"longest recovery",
                    worst.row ? plot::quantity(static_cast<double>(worst.ns) / 1e9, "s") : "-",
                    worst.row ? plot::stream_name(worst.row->name.key) : "no episode", false});

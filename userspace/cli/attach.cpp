@@ -14,6 +14,7 @@
 
 namespace xr::cli {
 
+namespace attach_command {
 namespace {
 
 struct Args {
@@ -99,8 +100,10 @@ int attach(const Args &args, const Globals &globals) {
 }
 
 } // namespace
+} // namespace attach_command
 
 void add_attach(Command program, Run &chosen) {
+  using namespace attach_command;
   add_command<Args>(program, chosen, "attach", "Count the RoCE packets that arrive at interfaces",
                     describe, read, attach);
 }

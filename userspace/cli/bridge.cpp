@@ -14,6 +14,7 @@
 
 namespace xr::cli {
 
+namespace bridge_command {
 namespace {
 
 struct Args {
@@ -62,8 +63,10 @@ int bridge(const Args &args, const Globals &globals) {
 }
 
 } // namespace
+} // namespace bridge_command
 
 void add_bridge(Command program, Run &chosen) {
+  using namespace bridge_command;
   add_command<Args>(program, chosen, "bridge", "In-line: each port's frames leave by the other",
                     describe, read, bridge);
 }

@@ -18,6 +18,7 @@
 
 namespace xr::cli {
 
+namespace capture_command {
 namespace {
 
 struct Args {
@@ -228,8 +229,10 @@ int capture(Args args, const Globals &globals) {
 }
 
 } // namespace
+} // namespace capture_command
 
 void add_capture(Command program, Run &chosen) {
+  using namespace capture_command;
   add_command<Args>(program, chosen, "capture", "Frames into pcapng files, each with its outcome",
                     describe, collect, capture);
 }

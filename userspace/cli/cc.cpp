@@ -12,6 +12,7 @@
 
 namespace xr::cli {
 
+namespace cc_command {
 namespace {
 
 struct Args {
@@ -118,8 +119,10 @@ int cc(const Args &args, const Globals &globals) {
 }
 
 } // namespace
+} // namespace cc_command
 
 void add_cc(Command program, Run &chosen) {
+  using namespace cc_command;
   add_command<Args>(program, chosen, "cc", "Congestion control: presets, parameters, theory",
                     describe, read, cc);
 }

@@ -15,9 +15,8 @@
 
 namespace xr::cli {
 
+namespace check_command {
 namespace {
-
-constexpr int kCheckFailed = 3; // exit status
 
 struct Args {
   std::string ifname;
@@ -74,12 +73,14 @@ int check(const Args &args, const Globals &globals) {
   output.print(report::checks_report(args.ifname, found.get()));
   const bool failed = std::ranges::find(found.get(), SetupCheck::Status::Fail,
                                         &SetupCheck::status) != found.get().end();
-  return output.finish(failed ? kCheckFailed : 0);
+  return output.finish(failed ? kVerdictFailed : 0);
 }
 
 } // namespace
+} // namespace check_command
 
 void add_check(Command program, Run &chosen) {
+  using namespace check_command;
   add_command<Args>(program, chosen, "check",
                     "The verdict on the set-up by what passes a port: ECN, classes, PFC, retries",
                     describe, check);

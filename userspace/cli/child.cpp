@@ -18,7 +18,7 @@ namespace xr::cli {
 namespace {
 
 constexpr const char *kProgram = "/proc/self/exe";
-constexpr auto kPatience = std::chrono::seconds(10); // after SIGTERM
+constexpr auto kTermPatience = std::chrono::seconds(10); // after SIGTERM
 
 std::string contents(const Fd &file) {
   std::string text;
@@ -88,7 +88,7 @@ int Child::wait(const Interrupt &interrupt) {
   if (running()) {
     kill(pid_, SIGTERM);
     pollfd end{ended_.get(), POLLIN, 0};
-    const auto until = Clock::now() + kPatience;
+    const auto until = Clock::now() + kTermPatience;
     while (running() && Clock::now() < until)
       poll(&end, 1, 100);
     if (running())
@@ -107,7 +107,7 @@ Child::~Child() {
   kill(pid_, SIGTERM);
   pollfd end{ended_.get(), POLLIN, 0};
   if (ended_)
-    while (poll(&end, 1, static_cast<int>(std::chrono::milliseconds(kPatience).count())) < 0 &&
+    while (poll(&end, 1, static_cast<int>(std::chrono::milliseconds(kTermPatience).count())) < 0 &&
            errno == EINTR)
       ;
   if (running())

@@ -23,6 +23,7 @@
 
 namespace xr::cli {
 
+namespace compare_command {
 namespace {
 
 constexpr size_t kMostPlaces = 8;
@@ -226,8 +227,10 @@ int run_compare(Args args, const Globals &globals) {
 }
 
 } // namespace
+} // namespace compare_command
 
 void add_compare(Command program, Run &chosen) {
+  using namespace compare_command;
   add_command<Args>(program, chosen, "compare",
                     "What happened to packets between places: captures, or ports", describe, read,
                     run_compare);

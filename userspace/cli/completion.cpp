@@ -43,7 +43,7 @@ bool needs_attached(const std::string &command) {
   return std::find(kCommands.begin(), kCommands.end(), command) != kCommands.end();
 }
 
-bool is_file(const Option &option) {
+bool takes_file(const Option &option) {
   return option.value_name().starts_with("FILE") || option.name() == "FILE";
 }
 
@@ -67,7 +67,7 @@ std::string option_arms(const Command &command, const std::string &owner) {
     for (const std::string &name : parse::parts(option.names()))
       names += fmt::format("{}{}\\ {}", names.empty() ? "" : " | ", owner, name);
     arms += fmt::format("    {}) words=\"{}\" files='{}' dashes='' ;;\n", names, values_of(option),
-                        is_file(option) ? "1" : "");
+                        takes_file(option) ? "1" : "");
   }
   return arms;
 }
@@ -102,7 +102,7 @@ std::string command_arm(const Command &command) {
   bool files = false;
   for (const Option &option : command.positionals()) {
     words.insert(values_of(option, needs_attached(command.name())));
-    files = files || is_file(option);
+    files = files || takes_file(option);
     if (option.description().find(" | ") != std::string::npos)
       words.insert(first_words(option.description()));
   }

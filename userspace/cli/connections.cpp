@@ -14,6 +14,7 @@
 
 namespace xr::cli {
 
+namespace connections_command {
 namespace {
 
 constexpr size_t kMostPorts = 8;
@@ -91,8 +92,10 @@ int connections(const Args &args, const Globals &globals) {
 }
 
 } // namespace
+} // namespace connections_command
 
 void add_connections(Command program, Run &chosen) {
+  using namespace connections_command;
   add_command<Args>(program, chosen, "connections", "RDMA CM connections, as their messages pass",
                     describe, read, connections);
 }

@@ -4,6 +4,7 @@
 
 namespace xr::cli {
 
+namespace counters_command {
 namespace {
 
 struct Args {
@@ -23,8 +24,10 @@ int counters(const Args &args, const Globals &globals) {
 }
 
 } // namespace
+} // namespace counters_command
 
 void add_counters(Command program, Run &chosen) {
+  using namespace counters_command;
   add_command<Args>(program, chosen, "counters",
                     "Packets and bytes by opcode, transport, ECN codepoint, AETH syndrome",
                     describe, counters);

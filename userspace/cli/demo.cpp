@@ -31,6 +31,7 @@
 
 namespace xr::cli {
 
+namespace demo_command {
 namespace {
 
 namespace fs = std::filesystem;
@@ -40,7 +41,7 @@ constexpr std::initializer_list<const char *> kNamespaces = {kLeft, kBox, kRight
 constexpr const char *kLock = "/run/xdp-roce-demo.lock";
 constexpr const char *kExperiment = "dcqcn-eight";
 constexpr uint32_t kMtu = 1500;
-constexpr auto kPatience = std::chrono::seconds(10); // until the responder answers
+constexpr auto kResponderPatience = std::chrono::seconds(10); // until the responder answers
 
 struct Args {
   std::string out = "xdp-roce-demo";
@@ -233,7 +234,7 @@ Status Demo::start_responder() {
   const std::string text = fmt::format("--netns {} respond wire --address 192.0.2.2", kRight);
   XR_TRY(line(fmt::format("$ xdp-roce {} &", text)));
   responder_.emplace(XR_TRY(Child::start(words_of(text), Child::Prints::Kept)));
-  const auto until = Interrupt::Clock::now() + kPatience;
+  const auto until = Interrupt::Clock::now() + kResponderPatience;
   while (responder_->err().find("answers for") == std::string::npos) {
     if (!responder_->running())
       return Error{fmt::format("the responder ended: {}", without_end(responder_->err())),
@@ -370,8 +371,10 @@ int demo(const Args &args, const Globals &globals) {
 }
 
 } // namespace
+} // namespace demo_command
 
 void add_demo(Command program, Run &chosen) {
+  using namespace demo_command;
   add_command<Args>(program, chosen, "demo", "Shows the program at work, in namespaces of its own",
                     describe, check_words, demo);
 }

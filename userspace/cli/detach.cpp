@@ -8,6 +8,7 @@
 
 namespace xr::cli {
 
+namespace detach_command {
 namespace {
 
 struct Args {
@@ -60,8 +61,10 @@ int detach(const Args &args, const Globals &globals) {
 }
 
 } // namespace
+} // namespace detach_command
 
 void add_detach(Command program, Run &chosen) {
+  using namespace detach_command;
   add_command<Args>(program, chosen, "detach", "Take the program off interfaces", describe,
                     check_words, detach);
 }

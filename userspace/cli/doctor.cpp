@@ -15,6 +15,7 @@
 
 namespace xr::cli {
 
+namespace doctor_command {
 namespace {
 
 struct Args {
@@ -117,13 +118,15 @@ int doctor(const Args &args, const Globals &globals) {
   Output output(globals.json);
   output.print(report::doctor_report(ifname.empty() ? "this machine" : ifname, *checks));
   const bool failed = std::any_of(checks->begin(), checks->end(),
-                                  [](const Check &c) { return c.verdict == Verdict::Fail; });
+                                  [](const Check &c) { return c.verdict == CheckVerdict::Fail; });
   return output.finish(failed ? 1 : 0);
 }
 
 } // namespace
+} // namespace doctor_command
 
 void add_doctor(Command program, Run &chosen) {
+  using namespace doctor_command;
   add_command<Args>(program, chosen, "doctor",
                     "What this kernel, driver and port can do, and what to change", describe,
                     check_words, doctor);

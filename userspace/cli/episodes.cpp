@@ -6,6 +6,7 @@
 
 namespace xr::cli {
 
+namespace episodes_command {
 namespace {
 
 struct Args {
@@ -45,8 +46,10 @@ int episodes(const Args &args, const Globals &globals) {
 }
 
 } // namespace
+} // namespace episodes_command
 
 void add_episodes(Command program, Run &chosen) {
+  using namespace episodes_command;
   add_command<Args>(program, chosen, "episodes",
                     "What losses cost: each time that a requester went back", describe, episodes);
 }

@@ -14,6 +14,7 @@
 
 namespace xr::cli {
 
+namespace events_command {
 namespace {
 
 constexpr int kPollMs = 200;
@@ -163,8 +164,10 @@ int events(const Args &args, const Globals &globals) {
 }
 
 } // namespace
+} // namespace events_command
 
 void add_events(Command program, Run &chosen) {
+  using namespace events_command;
   add_command<Args>(program, chosen, "events",
                     "Gaps, rewinds, NAKs, CNPs as they happen, a line each", describe, events);
 }

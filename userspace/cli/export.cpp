@@ -23,6 +23,7 @@
 
 namespace xr::cli {
 
+namespace export_command {
 namespace {
 
 // The checks by what the port has counted, and found if it follows QP pairs.
@@ -108,7 +109,7 @@ Result<metrics::PortReading> read_port(const std::string &ifname, const std::str
 }
 
 // Limit for the lock: a scrape times out after ten seconds by default.
-constexpr auto kPatience = std::chrono::seconds(2);
+constexpr auto kLockPatience = std::chrono::seconds(2);
 
 struct Args {
   std::vector<std::string> interfaces;
@@ -190,7 +191,7 @@ int export_metrics(const Args &args, const Globals &globals) {
   if (globals.json)
     return refuse("export", {"metrics are text for Prometheus, not JSON",
                              "xdp-roce --json counters IF, or export without --json"});
-  datapath::Lock::patience() = kPatience;
+  datapath::Lock::patience() = kLockPatience;
   http::ServerOptions http;
   http.listen = args.web.listen;
   http.methods = {"GET"};
@@ -234,8 +235,10 @@ int export_metrics(const Args &args, const Globals &globals) {
 }
 
 } // namespace
+} // namespace export_command
 
 void add_export(Command program, Run &chosen) {
+  using namespace export_command;
   add_command<Args>(program, chosen, "export", "Metrics for Prometheus", describe, collect,
                     export_metrics);
 }

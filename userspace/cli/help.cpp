@@ -9,6 +9,7 @@
 
 namespace xr::cli {
 
+namespace help_command {
 namespace {
 
 struct HelpArgs {
@@ -53,8 +54,10 @@ int help(const Command &program, const HelpArgs &args) {
 }
 
 } // namespace
+} // namespace help_command
 
 void add_help(Command program, Run &chosen) {
+  using namespace help_command;
   Command command = program.add_command("help", "This help, or that of a command");
   command.hide();
   const auto args = std::make_shared<HelpArgs>();

@@ -15,6 +15,7 @@
 
 namespace xr::cli {
 
+namespace impair_command {
 namespace {
 
 struct Args {
@@ -242,8 +243,10 @@ int impair(const Args &args, const Globals &globals) {
 }
 
 } // namespace
+} // namespace impair_command
 
 void add_impair(Command program, Run &chosen) {
+  using namespace impair_command;
   add_command<Args>(program, chosen, "impair",
                     "Rules: drop, mark, corrupt, police, answer with CNPs", describe, read, impair);
 }

@@ -8,6 +8,7 @@
 
 namespace xr::cli {
 
+namespace latency_command {
 namespace {
 
 struct Args {
@@ -38,8 +39,10 @@ int latency(const Args &args, const Globals &globals) {
 }
 
 } // namespace
+} // namespace latency_command
 
 void add_latency(Command program, Run &chosen) {
+  using namespace latency_command;
   add_command<Args>(program, chosen, "latency", "Round trips and completion times, without probes",
                     describe, latency);
 }

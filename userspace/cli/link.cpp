@@ -16,6 +16,7 @@
 
 namespace xr::cli {
 
+namespace link_command {
 namespace {
 
 struct Args {
@@ -107,8 +108,10 @@ int link(const Args &args, const Globals &globals) {
 }
 
 } // namespace
+} // namespace link_command
 
 void add_link(Command program, Run &chosen) {
+  using namespace link_command;
   add_command<Args>(program, chosen, "link",
                     "What leaves by a wire's port: rate, delay, queue, AQM, PFC", describe, read,
                     link);

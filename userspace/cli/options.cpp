@@ -19,7 +19,7 @@ constexpr double kShortest = 0.01, kLongest = 86400;
 constexpr size_t kLine = 80;
 
 // A long list, with line breaks after commas.
-std::string wrapped(const std::string &list) {
+std::string wrapped_list(const std::string &list) {
   std::string out;
   size_t column = 0;
   for (const char c : list) {
@@ -103,7 +103,7 @@ void add_repeat(Command command, Repeat &repeat) {
 
 void add_sort(Command command, std::string &sort, const std::string &description,
               const std::vector<std::string> &keys) {
-  command.add_option("--sort", sort, description + ":\n" + wrapped(choices(keys)))
+  command.add_option("--sort", sort, description + ":\n" + wrapped_list(choices(keys)))
       .value_name("KEY")
       .check({one_of(keys).fault});
 }

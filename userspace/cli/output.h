@@ -13,6 +13,8 @@
 
 namespace xr::cli {
 
+inline constexpr int kVerdictFailed = 3; // exit status: an expectation or a check
+
 class Output {
 public:
   explicit Output(bool json, int fd = 1);

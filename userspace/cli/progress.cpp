@@ -11,7 +11,7 @@ namespace xr::cli {
 
 namespace {
 
-constexpr auto kPatience = std::chrono::milliseconds(500); // shorter work shows no line
+constexpr auto kUnshown = std::chrono::milliseconds(500); // shorter work shows no line
 constexpr auto kRefresh = std::chrono::milliseconds(100);
 constexpr size_t kBar = 30;
 
@@ -19,7 +19,7 @@ constexpr size_t kBar = 30;
 
 Progress::Progress(std::string what)
     : what_(std::move(what)), terminal_(isatty(STDERR_FILENO)), started_(Clock::now()),
-      next_(started_ + kPatience) {}
+      next_(started_ + kUnshown) {}
 
 Progress::~Progress() {
   if (drawn_)

@@ -30,7 +30,7 @@ struct Record {
   std::vector<std::future<RunFacts::File>> files; // hashed while the command works
 };
 
-std::optional<Record> record;
+std::optional<Record> the_record;
 
 RunFacts::File read_file_facts(const std::string &path) {
   std::error_code error;
@@ -43,7 +43,7 @@ RunFacts::File read_file_facts(const std::string &path) {
   return file;
 }
 
-std::optional<RunFacts::Port> read_port(const std::string &ifname) {
+std::optional<RunFacts::Port> read_link_facts(const std::string &ifname) {
   auto link = host::read_link(ifname);
   if (!link)
     return {};
@@ -60,21 +60,21 @@ std::optional<RunFacts::Port> read_port(const std::string &ifname) {
   return port;
 }
 
-bool is_file(const std::string &path) {
+bool is_regular_file(const std::string &path) {
   std::error_code error;
   return std::filesystem::is_regular_file(path, error);
 }
 
 void keep(RunFacts::File file) {
-  auto &known = record->facts.files;
+  auto &known = the_record->facts.files;
   if (std::ranges::none_of(known, [&](const auto &other) { return other.name == file.name; }))
     known.push_back(std::move(file));
 }
 
 void wait_for_hashes() {
-  for (std::future<RunFacts::File> &pending : record->files)
+  for (std::future<RunFacts::File> &pending : the_record->files)
     keep(pending.get());
-  record->files.clear();
+  the_record->files.clear();
 }
 
 // The clock of the times in a command's report.
@@ -88,55 +88,55 @@ Recording::Recording(const std::vector<std::string> &words, const Command &comma
                      const Globals &globals) {
   const host::Machine machine = host::read_machine();
   const std::string libbpf = libbpf_version_string();
-  record.emplace();
-  record->began_ns = monotonic_ns();
-  record->netns = globals.netns;
-  record->facts.command_line = words;
-  record->facts.host = machine.name;
-  record->facts.kernel = machine.kernel;
-  record->facts.machine = machine.architecture;
-  record->facts.version = XR_VERSION;
-  record->facts.commit = XR_COMMIT;
-  record->facts.libbpf = libbpf.substr(libbpf.starts_with("v"));
-  record->facts.libxdp = XR_LIBXDP_VERSION;
-  record->facts.start_ns = realtime_ns();
-  record->facts.clock = clock_of(command.name());
-  record->subjects = command.subjects();
+  the_record.emplace();
+  the_record->began_ns = monotonic_ns();
+  the_record->netns = globals.netns;
+  the_record->facts.command_line = words;
+  the_record->facts.host = machine.name;
+  the_record->facts.kernel = machine.kernel;
+  the_record->facts.machine = machine.architecture;
+  the_record->facts.version = XR_VERSION;
+  the_record->facts.commit = XR_COMMIT;
+  the_record->facts.libbpf = libbpf.substr(libbpf.starts_with("v"));
+  the_record->facts.libxdp = XR_LIBXDP_VERSION;
+  the_record->facts.start_ns = realtime_ns();
+  the_record->facts.clock = clock_of(command.name());
+  the_record->subjects = command.subjects();
   if (globals.json)
-    for (const std::string &name : record->subjects)
-      if (is_file(name))
-        record->files.push_back(std::async(std::launch::async, read_file_facts, name));
+    for (const std::string &name : the_record->subjects)
+      if (is_regular_file(name))
+        the_record->files.push_back(std::async(std::launch::async, read_file_facts, name));
 }
 
-Recording::~Recording() { record.reset(); } // waits for the threads
+Recording::~Recording() { the_record.reset(); } // waits for the threads
 
 void record_file(const std::string &path) {
-  if (!record)
+  if (!the_record)
     return;
   wait_for_hashes();
-  if (is_file(path))
+  if (is_regular_file(path))
     keep(read_file_facts(path));
 }
 
 void record_seed(uint64_t seed) {
-  if (record)
-    record->facts.seed = seed;
+  if (the_record)
+    the_record->facts.seed = seed;
 }
 
 void record_clock(const std::string &clock) {
-  if (record)
-    record->facts.clock = clock;
+  if (the_record)
+    the_record->facts.clock = clock;
 }
 
 std::optional<RunFacts> recorded_run() {
-  if (!record)
+  if (!the_record)
     return {};
   wait_for_hashes();
-  RunFacts facts = record->facts;
-  facts.duration_ns = monotonic_ns() - record->began_ns;
-  if (const auto scope = host::enter_netns(record->netns))
-    for (const std::string &ifname : record->subjects)
-      if (auto port = read_port(ifname))
+  RunFacts facts = the_record->facts;
+  facts.duration_ns = monotonic_ns() - the_record->began_ns;
+  if (const auto scope = host::enter_netns(the_record->netns))
+    for (const std::string &ifname : the_record->subjects)
+      if (auto port = read_link_facts(ifname))
         facts.ports.push_back(std::move(*port));
   return facts;
 }

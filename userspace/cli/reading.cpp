@@ -12,7 +12,9 @@ namespace {
 
 using datapath::AttachedPort;
 
-std::string context(const Reading &reading) { return reading.command + " " + reading.ifname; }
+std::string reading_context(const Reading &reading) {
+  return reading.command + " " + reading.ifname;
+}
 
 Result<Snapshot> take(const Reading &reading, const AttachedPort &port) {
   auto now = port.snapshot();
@@ -24,7 +26,7 @@ Result<Snapshot> take(const Reading &reading, const AttachedPort &port) {
 int read_once(const Reading &reading, const AttachedPort &port, Output &output) {
   auto now = take(reading, port);
   if (!now)
-    return fail(context(reading), now.error());
+    return fail(reading_context(reading), now.error());
   output.print(reading.report({*now, nullptr, realtime_ns()}));
   return output.finish();
 }
@@ -33,9 +35,9 @@ int read_again_and_again(const Reading &reading, const AttachedPort &port, Outpu
   const Interrupt interrupt;
   auto before = take(reading, port);
   if (!before)
-    return fail(context(reading), before.error());
+    return fail(reading_context(reading), before.error());
   return every_interval(
-      context(reading), reading.repeat, interrupt, port, output, [&]() -> Result<bool> {
+      reading_context(reading), reading.repeat, interrupt, port, output, [&]() -> Result<bool> {
         auto now = take(reading, port);
         if (!now)
           return now.error();
@@ -47,8 +49,8 @@ int read_again_and_again(const Reading &reading, const AttachedPort &port, Outpu
 
 } // namespace
 
-int every_interval(const std::string &context, const Repeat &repeat, const Interrupt &interrupt,
-                   const AttachedPort &port, const Output &output,
+int every_interval(const std::string &reading_context, const Repeat &repeat,
+                   const Interrupt &interrupt, const AttachedPort &port, const Output &output,
                    const std::function<Result<bool>()> &report) {
   const auto interval = std::chrono::duration_cast<Interrupt::Clock::duration>(
       std::chrono::duration<double>(repeat.interval));
@@ -60,9 +62,9 @@ int every_interval(const std::string &context, const Repeat &repeat, const Inter
     auto alive = port.alive();
     auto more = report();
     if (!more.ok())
-      return fail(context, more.error());
+      return fail(reading_context, more.error());
     if (alive.ok() && !*alive)
-      return fail(context, {"it was detached, or the interface is gone"});
+      return fail(reading_context, {"it was detached, or the interface is gone"});
     if (last || !*more)
       break;
   }
@@ -72,7 +74,7 @@ int every_interval(const std::string &context, const Repeat &repeat, const Inter
 int read_port(const Reading &reading, const Globals &globals) {
   auto port = AttachedPort::open(reading.ifname, globals.netns);
   if (!port)
-    return fail(context(reading), port.error());
+    return fail(reading_context(reading), port.error());
   Output output(globals.json);
   return reading.repeat.interval > 0 ? read_again_and_again(reading, *port, output)
                                      : read_once(reading, *port, output);

@@ -15,6 +15,7 @@
 
 namespace xr::cli {
 
+namespace record_command {
 namespace {
 
 struct Args {
@@ -45,7 +46,7 @@ void describe(Command command, Args &args) {
 }
 
 // Into the file of the request. Frames that were lost are noted.
-Status capture(port_capture::CaptureRequest request, const std::string &context) {
+Status capture_port(port_capture::CaptureRequest request, const std::string &context) {
   const Interrupt interrupt; // before prepare(): an interrupt must still detach the port
   auto run = XR_TRY(port_capture::CaptureRun::prepare(std::move(request), interrupt.flag()));
   const size_t printed = tell_notes(context, run.notes());
@@ -72,14 +73,16 @@ int record(Args args, const Globals &globals) {
     return fail(context, made.error());
   args.request.netns = globals.netns;
   args.request.files.path = file;
-  if (Status captured = capture(std::move(args.request), context); !captured)
+  if (Status captured = capture_port(std::move(args.request), context); !captured)
     return fail(context, captured.error());
   return analyze_into(file, args.out, globals);
 }
 
 } // namespace
+} // namespace record_command
 
 void add_record(Command program, Run &chosen) {
+  using namespace record_command;
   add_command<Args>(program, chosen, "record",
                     "Captures a port for a while, and makes a page of plots of it", describe,
                     record);

@@ -14,6 +14,7 @@
 
 namespace xr::cli {
 
+namespace respond_command {
 namespace {
 
 using responder::ResponderOptions;
@@ -237,8 +238,10 @@ int respond(Args args, const Globals &globals) {
 }
 
 } // namespace
+} // namespace respond_command
 
 void add_respond(Command program, Run &chosen) {
+  using namespace respond_command;
   add_command<Args>(program, chosen, "respond", "AF_XDP responder: ACK, NAK, READ, CNP", describe,
                     collect, respond);
 }

@@ -32,14 +32,13 @@
 
 namespace xr::cli {
 
+namespace run_command {
 namespace {
-
-constexpr int kExpectationFailed = 3;
 
 constexpr const char *kMerge = "merge", *kCompare = "compare"; // instead of FILE
 
 int status_of(Verdict verdict) {
-  return verdict == Verdict::Pass ? 0 : verdict == Verdict::Fail ? kExpectationFailed : 1;
+  return verdict == Verdict::Pass ? 0 : verdict == Verdict::Fail ? kVerdictFailed : 1;
 }
 
 bool runs_with_frames(const std::string &path) {
@@ -313,8 +312,10 @@ int run(RunArgs args, const Globals &globals) {
 }
 
 } // namespace
+} // namespace run_command
 
 void add_run(Command program, Run &chosen) {
+  using namespace run_command;
   add_command<RunArgs>(program, chosen, "run", "An experiment, with its verdicts", describe_run,
                        run);
 }

@@ -29,7 +29,7 @@ Error cannot_write(const std::string &path) {
   return errno_error(errno, fmt::format("cannot write {}", path));
 }
 
-void record(const ExperimentResult &result) {
+void record_result(const ExperimentResult &result) {
   record_seed(result.seed);
   record_clock(result.place == "virtual" ? "virtual" : "realtime");
 }
@@ -119,14 +119,14 @@ run_experiment(const experiment::Experiment &experiment, const RunFiles &files,
   if (!out.empty())
     hooks.partial = [&](ExperimentResult partial) {
       partial.version = XR_VERSION;
-      record(partial);
+      record_result(partial);
       return write_result(out, partial);
     };
   auto result = place(experiment, hooks, captures);
   if (!result)
     return result;
   result->version = XR_VERSION;
-  record(result.get());
+  record_result(result.get());
   if (out.empty() && files.plots.empty())
     return result;
   XR_TRY(write_plots(out, files.plots, experiment, result.get(), recorder));

@@ -134,8 +134,8 @@ std::optional<double> seconds_of(const report::Value &value, double from_s) {
 constexpr const char *kNotExpected = "no expectation needs them equal";
 
 // `from_ns`: when the answers' times begin, since the run's start.
-plot::PageTable page_table(const report::Section &section, const report::Table &table,
-                           uint64_t from_ns, bool passed) {
+plot::PageTable section_table(const report::Section &section, const report::Table &table,
+                              uint64_t from_ns, bool passed) {
   plot::PageTable page{section.title, {}, {}};
   std::vector<std::optional<double>> from_s; // of the columns in us
   for (const report::Column &column : table.columns) {
@@ -177,16 +177,16 @@ std::vector<plot::PageTable> more_tables(const ExperimentResult &result) {
   std::vector<plot::PageTable> tables;
   for (const report::Section &section : report::job_sections(result.measured.jobs, SIZE_MAX))
     if (section.where != report::Where::Json)
-      tables.push_back(page_table(section, std::get<report::Table>(section.body), 0, true));
+      tables.push_back(section_table(section, std::get<report::Table>(section.body), 0, true));
   if (const auto by_size = report::fct_by_size(result.measured))
-    tables.push_back(page_table(*by_size, std::get<report::Table>(by_size->body), 0, true));
+    tables.push_back(section_table(*by_size, std::get<report::Table>(by_size->body), 0, true));
   if (!result.answers)
     return tables;
   for (const report::Section &section : report::answer_sections(*result.answers, SIZE_MAX))
     if (const auto *table = std::get_if<report::Table>(&section.body);
         table && section.where == report::Where::Text)
       tables.push_back(
-          page_table(section, *table, result.answers->from_ns, result.verdict == Verdict::Pass));
+          section_table(section, *table, result.answers->from_ns, result.verdict == Verdict::Pass));
   return tables;
 }
 

@@ -18,6 +18,7 @@
 
 namespace xr::cli {
 
+namespace send_command {
 namespace {
 
 struct Args {
@@ -380,8 +381,10 @@ int send(Args args, const Globals &globals) {
 }
 
 } // namespace
+} // namespace send_command
 
 void add_send(Command program, Run &chosen) {
+  using namespace send_command;
   add_command<Args>(program, chosen, "send", "AF_XDP generator: the requester", describe, collect,
                     send);
 }

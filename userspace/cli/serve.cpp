@@ -16,6 +16,7 @@
 
 namespace xr::cli {
 
+namespace serve_command {
 namespace {
 
 struct Args {
@@ -79,8 +80,10 @@ int serve(Args args, const Globals &globals) {
 }
 
 } // namespace
+} // namespace serve_command
 
 void add_serve(Command program, Run &chosen) {
+  using namespace serve_command;
   add_command<Args>(program, chosen, "serve", "Open Traffic Generator server (OTG) for RoCEv2",
                     describe, collect, serve);
 }

@@ -9,6 +9,7 @@
 
 namespace xr::cli {
 
+namespace status_command {
 namespace {
 
 struct Args {
@@ -59,8 +60,10 @@ int status(const Args &args, const Globals &globals) {
 }
 
 } // namespace
+} // namespace status_command
 
 void add_status(Command program, Run &chosen) {
+  using namespace status_command;
   add_command<Args>(program, chosen, "status", "Show what is attached where, and how", describe,
                     status);
 }

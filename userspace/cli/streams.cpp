@@ -9,6 +9,7 @@
 
 namespace xr::cli {
 
+namespace streams_command {
 namespace {
 
 struct Args {
@@ -66,8 +67,10 @@ int streams(const Args &args, const Globals &globals) {
 }
 
 } // namespace
+} // namespace streams_command
 
 void add_streams(Command program, Run &chosen) {
+  using namespace streams_command;
   add_command<Args>(program, chosen, "streams", "PSN accounting, one row per stream", describe,
                     streams);
 }

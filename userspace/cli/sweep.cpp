@@ -51,7 +51,7 @@ std::string directory_name(size_t number, const experiment::Settings &point) {
   return fmt::format("{:03}-{}", number + 1, name.substr(0, kLongest));
 }
 
-void write_all(int fd, const std::string &text) {
+void write_to(int fd, const std::string &text) {
   for (size_t done = 0; done < text.size();) {
     const ssize_t n = write(fd, text.data() + done, text.size() - done);
     if (n > 0)
@@ -160,7 +160,7 @@ private:
       return errno_error(errno, "cannot make a process");
     if (pid == 0) {
       end_with(parent);
-      write_all(to.get(), run_point(point));
+      write_to(to.get(), run_point(point));
       _exit(0);
     }
     children_.push_back({pid, std::move(from), point, {}});

@@ -22,6 +22,7 @@
 
 namespace xr::cli {
 
+namespace watch_command {
 namespace {
 
 constexpr auto kNap = std::chrono::milliseconds(100); // longest delay for keys, events, a new size
@@ -253,8 +254,10 @@ int watch(const Args &args, const Globals &globals) {
 }
 
 } // namespace
+} // namespace watch_command
 
 void add_watch(Command program, Run &chosen) {
+  using namespace watch_command;
   add_command<Args>(program, chosen, "watch",
                     "Rates, streams, rules and events, live on one screen", describe, watch);
 }

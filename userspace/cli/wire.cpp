@@ -12,6 +12,7 @@
 
 namespace xr::cli {
 
+namespace wire_command {
 namespace {
 
 struct Args {
@@ -69,8 +70,10 @@ int wire(Args args, const Globals &globals) {
 }
 
 } // namespace
+} // namespace wire_command
 
 void add_wire(Command program, Run &chosen) {
+  using namespace wire_command;
   add_command<Args>(program, chosen, "wire",
                     "A bridge that can hold frames: delay, queues, shaping", describe, read, wire);
 }

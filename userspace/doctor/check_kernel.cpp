@@ -14,20 +14,20 @@ namespace {
 
 struct Option {
   const char *name;
-  Verdict without;
+  CheckVerdict without;
   const char *for_what;
 };
 
 constexpr Option kOptions[] = {
-    {"BPF_SYSCALL", Verdict::Fail, "nothing works without it"},
-    {"NET", Verdict::Fail, "nothing works without it"},
+    {"BPF_SYSCALL", CheckVerdict::Fail, "nothing works without it"},
+    {"NET", CheckVerdict::Fail, "nothing works without it"},
     // The program always has the socket map and the capture ring. The ring can be created without
     // PERF_EVENTS.
-    {"XDP_SOCKETS", Verdict::Fail, "nothing can be attached without its map"},
-    {"PERF_EVENTS", Verdict::Warn, "capture needs it"},
-    {"BPF_EVENTS", Verdict::Warn, "capture needs it"},
-    {"BPF_JIT", Verdict::Warn, "programs are interpreted, several times slower"},
-    {"DCB", Verdict::Info, "the state of PFC is unknown"},
+    {"XDP_SOCKETS", CheckVerdict::Fail, "nothing can be attached without its map"},
+    {"PERF_EVENTS", CheckVerdict::Warn, "capture needs it"},
+    {"BPF_EVENTS", CheckVerdict::Warn, "capture needs it"},
+    {"BPF_JIT", CheckVerdict::Warn, "programs are interpreted, several times slower"},
+    {"DCB", CheckVerdict::Info, "the state of PFC is unknown"},
 };
 
 // The trials of doctor with the real program on a veth pair.
@@ -35,19 +35,19 @@ struct Tried {
   const char *name;
   const char *done;    // on success: a sentence
   const char *failure; // on failure: the start of a sentence
-  Verdict failed;
+  CheckVerdict failed;
 };
 
 constexpr Tried kTrials[] = {
-    {"load", "tried on a veth: attached alone, and counted a frame", "", Verdict::Fail},
+    {"load", "tried on a veth: attached alone, and counted a frame", "", CheckVerdict::Fail},
     {"dispatcher",
      "tried on a veth: attached to libxdp's dispatcher, where other XDP programs can join",
-     "tried on a veth: xdp-roce is alone on a port's hook: ", Verdict::Info},
+     "tried on a veth: xdp-roce is alone on a port's hook: ", CheckVerdict::Info},
     {"rules", "tried on a veth: a rule dropped a frame; rules of each kind load",
-     "rules: ", Verdict::Fail},
+     "rules: ", CheckVerdict::Fail},
     {"sockets", "tried on a veth: an AF_XDP socket received a frame",
-     "send and respond: ", Verdict::Warn},
-    {"capture", "tried on a veth: a frame was captured", "capture: ", Verdict::Warn},
+     "send and respond: ", CheckVerdict::Warn},
+    {"capture", "tried on a veth: a frame was captured", "capture: ", CheckVerdict::Warn},
 };
 
 class Kernel {
@@ -56,14 +56,14 @@ public:
 
   void version() {
     if (host::kernel_too_old(facts_.release))
-      add("version", Verdict::Fail, facts_.release + " is too old", "5.15 or later is needed");
+      add("version", CheckVerdict::Fail, facts_.release + " is too old", "5.15 or later is needed");
     else
-      add("version", Verdict::Ok, facts_.release);
+      add("version", CheckVerdict::Ok, facts_.release);
   }
 
   void options() {
     if (facts_.options_from.empty())
-      return add("options", Verdict::Unknown, "this kernel's options cannot be read",
+      return add("options", CheckVerdict::Unknown, "this kernel's options cannot be read",
                  "modprobe configs, or install the package that has /boot/config-" +
                      facts_.release);
     bool all = true;
@@ -71,37 +71,38 @@ public:
       if (!facts_.options.count(option.name)) {
         add("options", option.without,
             fmt::format("CONFIG_{} is off: {}", option.name, option.for_what),
-            option.without == Verdict::Info ? "" : "a kernel that has it on");
+            option.without == CheckVerdict::Info ? "" : "a kernel that has it on");
         all = false;
       }
     if (all)
-      add("options", Verdict::Ok, "all that matter are on, by " + facts_.options_from);
+      add("options", CheckVerdict::Ok, "all that matter are on, by " + facts_.options_from);
   }
 
   void btf() {
-    add("btf", Verdict::Info,
+    add("btf", CheckVerdict::Info,
         facts_.options.count("DEBUG_INFO_BTF") ? "the kernel has BTF; it is not needed"
                                                : "the kernel's BTF is not needed");
   }
 
   void bpffs() {
     if (!facts_.bpffs.empty())
-      add("bpffs", Verdict::Ok, "mounted at " + facts_.bpffs);
+      add("bpffs", CheckVerdict::Ok, "mounted at " + facts_.bpffs);
     else
-      add("bpffs", Verdict::Info, "none is mounted: attach mounts one at /run/xdp-roce/bpf",
+      add("bpffs", CheckVerdict::Info, "none is mounted: attach mounts one at /run/xdp-roce/bpf",
           "mount -t bpf bpf /sys/fs/bpf");
   }
 
   void jit() {
     if (!facts_.jit) // absent without a JIT and outside the initial network namespace
-      add("jit", facts_.options.count("BPF_JIT_ALWAYS_ON") ? Verdict::Ok : Verdict::Unknown,
+      add("jit",
+          facts_.options.count("BPF_JIT_ALWAYS_ON") ? CheckVerdict::Ok : CheckVerdict::Unknown,
           facts_.options.count("BPF_JIT_ALWAYS_ON") ? "always on"
                                                     : "whether programs are compiled is "
                                                       "unknown");
     else if (*facts_.jit)
-      add("jit", Verdict::Ok, "on");
+      add("jit", CheckVerdict::Ok, "on");
     else
-      add("jit", Verdict::Warn, "off: programs are interpreted, several times slower",
+      add("jit", CheckVerdict::Warn, "off: programs are interpreted, several times slower",
           "sysctl net.core.bpf_jit_enable=1");
   }
 
@@ -117,10 +118,10 @@ public:
   void memlock() {
     constexpr uint64_t kEnoughForMaps = 256 << 20;
     if (!facts_.memlock_binds)
-      return add("memlock", Verdict::Ok,
+      return add("memlock", CheckVerdict::Ok,
                  "the limit does not bind this process (CAP_IPC_LOCK or CAP_SYS_RESOURCE)");
     if (!release_is(facts_.release, 5, 11) && facts_.memlock < kEnoughForMaps)
-      return add("memlock", Verdict::Warn,
+      return add("memlock", CheckVerdict::Warn,
                  fmt::format("{} bytes of locked memory are too few for the maps", facts_.memlock),
                  "ulimit -l unlimited");
     afxdp::SocketOptions sends, receives;
@@ -128,8 +129,8 @@ public:
     receives.receive = afxdp::kResponderReceive;
     const uint64_t needed = afxdp::Socket::memory(receives);
     if (facts_.memlock >= needed)
-      return add("memlock", Verdict::Ok, "large enough");
-    add("memlock", Verdict::Warn,
+      return add("memlock", CheckVerdict::Ok, "large enough");
+    add("memlock", CheckVerdict::Warn,
         fmt::format("{} KiB of locked memory are too few for AF_XDP: at an MTU of 1500 respond "
                     "needs {} KiB a queue, send without --reliable {}",
                     facts_.memlock >> 10, needed >> 10, afxdp::Socket::memory(sends) >> 10),
@@ -144,7 +145,7 @@ public:
       if (found == facts_.trials.end())
         untried(tried);
       else if (found->outcome)
-        add(tried.name, Verdict::Ok, tried.done);
+        add(tried.name, CheckVerdict::Ok, tried.done);
       else
         add(tried.name, tried.failed, std::string(tried.failure) + found->outcome.error().message,
             found->outcome.error().hint);
@@ -154,20 +155,21 @@ public:
   void frags() {
     const bool has = facts_.frags.value_or(release_is(facts_.release, 5, 18));
     if (has)
-      add("frags", Verdict::Ok, "XDP for frames in several buffers");
+      add("frags", CheckVerdict::Ok, "XDP for frames in several buffers");
     else
-      add("frags", Verdict::Warn, "no XDP for frames in several buffers: drivers refuse large MTUs",
+      add("frags", CheckVerdict::Warn,
+          "no XDP for frames in several buffers: drivers refuse large MTUs",
           "kernel 5.18 or later, or an MTU of at most 3498");
   }
 
   void sockets() {
     if (!facts_.sockets)
-      add("af_xdp", Verdict::Unknown, "whether AF_XDP sockets can be made cannot be tried",
+      add("af_xdp", CheckVerdict::Unknown, "whether AF_XDP sockets can be made cannot be tried",
           "sudo " + facts_.command);
     else if (facts_.sockets->ok())
-      add("af_xdp", Verdict::Ok, "sockets can be made");
+      add("af_xdp", CheckVerdict::Ok, "sockets can be made");
     else
-      add("af_xdp", Verdict::Warn, facts_.sockets->error().message,
+      add("af_xdp", CheckVerdict::Warn, facts_.sockets->error().message,
           "send and respond need a kernel with CONFIG_XDP_SOCKETS");
   }
 
@@ -175,33 +177,34 @@ private:
   void untried(const Tried &item) {
     const bool loads = std::string_view(item.name) == "load";
     if (loads && facts_.load && !facts_.load->ok())
-      return add(item.name, Verdict::Fail, facts_.load->error().message, facts_.load->error().hint);
+      return add(item.name, CheckVerdict::Fail, facts_.load->error().message,
+                 facts_.load->error().hint);
     if (loads && facts_.load)
       return add(
-          item.name, Verdict::Ok,
+          item.name, CheckVerdict::Ok,
           "the kernel takes the program, with rules, sockets and captures; attaching was not "
           "tried: " +
               facts_.untried);
     if (!facts_.trials.empty())
-      return add(item.name, Verdict::Unknown, "not tried, for what it needs failed");
-    add(item.name, Verdict::Unknown,
+      return add(item.name, CheckVerdict::Unknown, "not tried, for what it needs failed");
+    add(item.name, CheckVerdict::Unknown,
         "not tried" + (facts_.untried.empty() ? "" : ": " + facts_.untried),
         facts_.untried.empty() ? "sudo " + facts_.command : std::string());
   }
 
-  void add(const char *name, Verdict verdict, std::string text, std::string hint = {}) {
+  void add(const char *name, CheckVerdict verdict, std::string text, std::string hint = {}) {
     checks_.push_back({"kernel", name, verdict, std::move(text), std::move(hint)});
   }
 
   void tell_missing(const char *name, const std::optional<std::vector<std::string>> &missing,
                     const char *for_what) {
     if (!missing)
-      add(name, Verdict::Unknown, "this process's capabilities cannot be read");
+      add(name, CheckVerdict::Unknown, "this process's capabilities cannot be read");
     else if (missing->empty())
-      add(name, Verdict::Ok, fmt::format("all capabilities {}", for_what));
+      add(name, CheckVerdict::Ok, fmt::format("all capabilities {}", for_what));
     else
-      add(name, Verdict::Warn, fmt::format("{} missing {}", fmt::join(*missing, ", "), for_what),
-          "run it as root");
+      add(name, CheckVerdict::Warn,
+          fmt::format("{} missing {}", fmt::join(*missing, ", "), for_what), "run it as root");
   }
 
   const KernelFacts &facts_;

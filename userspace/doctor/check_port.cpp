@@ -28,7 +28,7 @@ public:
 
   void driver() {
     const auto &link = facts_.link;
-    add("driver", link.driver.empty() ? Verdict::Unknown : Verdict::Ok,
+    add("driver", link.driver.empty() ? CheckVerdict::Unknown : CheckVerdict::Ok,
         fmt::format("{}{}{}", link.driver.empty() ? "its driver is unknown" : link.driver,
                     link.kind.empty() || link.kind == link.driver ? "" : ", a " + link.kind,
                     link.master.empty() ? "" : ", a port of " + link.master));
@@ -38,33 +38,34 @@ public:
   void troubles() {
     const auto &link = facts_.link;
     if (!facts_.troubles)
-      return add("frames", Verdict::Unknown, facts_.troubles.error().message,
+      return add("frames", CheckVerdict::Unknown, facts_.troubles.error().message,
                  facts_.troubles.error().hint);
     for (const auto &trouble : facts_.troubles.get())
-      add(trouble.fixable ? "frames" : "link", Verdict::Warn, trouble.text, trouble.hint);
+      add(trouble.fixable ? "frames" : "link", CheckVerdict::Warn, trouble.text, trouble.hint);
     if (link.running)
-      add("link", Verdict::Ok, "up, with carrier");
+      add("link", CheckVerdict::Ok, "up, with carrier");
     if (std::none_of(facts_.troubles.get().begin(), facts_.troubles.get().end(),
                      [](const auto &t) { return t.fixable; }))
-      add("frames", Verdict::Ok, "XDP sees frames as they come: no LRO, no stripped VLAN tags");
+      add("frames", CheckVerdict::Ok,
+          "XDP sees frames as they come: no LRO, no stripped VLAN tags");
   }
 
   void gro() {
     if (facts_.features && on("rx-gro"))
-      add("gro", Verdict::Ok, "on, which changes nothing: it comes after XDP");
+      add("gro", CheckVerdict::Ok, "on, which changes nothing: it comes after XDP");
   }
 
   void native() {
     const std::string &ifname = facts_.link.ifname;
     if (!facts_.xdp)
-      add("native", Verdict::Unknown,
+      add("native", CheckVerdict::Unknown,
           fmt::format("cannot check whether {} has native XDP: {}", ifname,
                       facts_.xdp.error().message),
           facts_.our("attach " + ifname) + " tries it, and takes skb mode where there is none");
     else if (facts_.xdp.get().native)
-      add("native", Verdict::Ok, "the driver has native XDP");
+      add("native", CheckVerdict::Ok, "the driver has native XDP");
     else
-      add("native", Verdict::Warn, "the driver has no native XDP: skb mode, which is slower",
+      add("native", CheckVerdict::Warn, "the driver has no native XDP: skb mode, which is slower",
           "a port of a driver that has it: mlx5, ice, i40e, ixgbe, bnxt, virtio_net, veth, ...");
   }
 
@@ -73,9 +74,10 @@ public:
       return;
     const host::XdpFeatures &xdp = facts_.xdp.get();
     if (xdp.redirect && xdp.transmits)
-      add("redirect", Verdict::Ok, "frames can leave for, and come from, a bridge's other port");
+      add("redirect", CheckVerdict::Ok,
+          "frames can leave for, and come from, a bridge's other port");
     else if (xdp.redirect)
-      add("redirect", Verdict::Info,
+      add("redirect", CheckVerdict::Info,
           "frames can leave for a bridge's other port, but a bridge cannot send any here yet",
           facts_.link.kind == "veth"
               ? fmt::format("GRO on at the veth's other end; {} does it",
@@ -83,25 +85,26 @@ public:
               : facts_.our(fmt::format("bridge {} IF2", facts_.link.ifname)) +
                     " reports what it needs");
     else
-      add("redirect", Verdict::Info, "the driver redirects no frames: a bridge needs --mode skb");
+      add("redirect", CheckVerdict::Info,
+          "the driver redirects no frames: a bridge needs --mode skb");
   }
 
   // The feature flag of the driver is not enough: it may reject a device, a queue or a buffer size.
   void zero_copy() {
     if (facts_.zero_copy && !*facts_.zero_copy)
-      return add("zero_copy", Verdict::Unknown,
+      return add("zero_copy", CheckVerdict::Unknown,
                  "tried on queue 0 without result: " + facts_.zero_copy->error().message,
                  facts_.zero_copy->error().hint);
     if (facts_.zero_copy && facts_.zero_copy->get().zero_copy)
-      return add("zero_copy", Verdict::Ok, "AF_XDP without copying: tried on queue 0");
+      return add("zero_copy", CheckVerdict::Ok, "AF_XDP without copying: tried on queue 0");
     const auto copies = facts_.zero_copy
                             ? std::optional(facts_.zero_copy->get().why)
                             : afxdp::known_to_copy(facts_.zero_copy_port(), facts_.xdp);
     if (copies)
-      return add("zero_copy", Verdict::Info,
+      return add("zero_copy", CheckVerdict::Info,
                  "AF_XDP copies each frame, so send and respond are slower: " + copies->message,
                  copies->hint);
-    add("zero_copy", Verdict::Unknown,
+    add("zero_copy", CheckVerdict::Unknown,
         facts_.xdp ? "not tried: the driver has zero-copy, but may refuse it on this port"
                    : "not tried",
         facts_.this_command() + " --try; frames of the port's traffic may be lost");
@@ -112,21 +115,21 @@ public:
     const std::string fits = pmtu ? fmt::format("MTU {}: packets of PMTU {} fit", mtu, pmtu)
                                   : fmt::format("MTU {}: no RoCE packet with data fits", mtu);
     if (!pmtu)
-      add("mtu", Verdict::Warn, fits, command("ip link set {} mtu 1500"));
+      add("mtu", CheckVerdict::Warn, fits, command("ip link set {} mtu 1500"));
     else if (mtu <= kLinearMtu)
-      add("mtu", Verdict::Ok, fits + ", in one buffer");
+      add("mtu", CheckVerdict::Ok, fits + ", in one buffer");
     else if (!facts_.xdp)
-      add("mtu", Verdict::Info,
+      add("mtu", CheckVerdict::Info,
           fits + "; whether the driver has XDP for frames of several "
                  "buffers is unknown");
     else if (facts_.xdp.get().frags)
-      add("mtu", Verdict::Ok, fits + ", in several buffers, which the driver's XDP takes");
+      add("mtu", CheckVerdict::Ok, fits + ", in several buffers, which the driver's XDP takes");
     else if (facts_.xdp.get().native)
-      add("mtu", Verdict::Warn,
+      add("mtu", CheckVerdict::Warn,
           fits + ", but the driver's XDP takes no frames of several buffers: it may refuse",
           command(fmt::format("ip link set {{}} mtu {}, or attach --mode skb", kLinearMtu)));
     else
-      add("mtu", Verdict::Ok, fits);
+      add("mtu", CheckVerdict::Ok, fits);
   }
 
   void queues() {
@@ -135,20 +138,20 @@ public:
     std::string text = fmt::format("{} receive queue{}, {} CPU{}", queues, queues == 1 ? "" : "s",
                                    cpus, cpus == 1 ? "" : "s");
     if (queues == 1 && cpus > 1 && facts_.link.kind.empty())
-      add("queues", Verdict::Info, text + ": one CPU does all the counting",
+      add("queues", CheckVerdict::Info, text + ": one CPU does all the counting",
           possible > 1 ? command(fmt::format("ethtool -L {{}} combined {}", possible)) : "");
     else
-      add("queues", Verdict::Ok, std::move(text));
+      add("queues", CheckVerdict::Ok, std::move(text));
   }
 
   void promiscuous() {
     const auto &link = facts_.link;
     if (link.promiscuous)
-      add("promiscuous", Verdict::Ok, "frames for all MACs come in");
+      add("promiscuous", CheckVerdict::Ok, "frames for all MACs come in");
     else if (link.kind == "veth")
-      add("promiscuous", Verdict::Ok, "not needed: a veth hands all frames to XDP");
+      add("promiscuous", CheckVerdict::Ok, "not needed: a veth hands all frames to XDP");
     else
-      add("promiscuous", Verdict::Info,
+      add("promiscuous", CheckVerdict::Info,
           fmt::format("off: on a mirror port the NIC keeps back frames for other MACs{}; `bridge` "
                       "turns it on by itself",
                       facts_.features && on("rx-vlan-filter") ? " and other VLANs" : ""),
@@ -157,24 +160,26 @@ public:
 
   void hook() {
     if (!facts_.hook)
-      return add("hook", Verdict::Unknown, facts_.hook.error().message, facts_.hook.error().hint);
+      return add("hook", CheckVerdict::Unknown, facts_.hook.error().message,
+                 facts_.hook.error().hint);
     const datapath::Hook &hook = facts_.hook.get();
     const auto *other = hook.foreign();
     const bool ours = hook.ours();
     if (hook.programs.empty())
-      add("hook", Verdict::Ok, "no XDP program is on it");
+      add("hook", CheckVerdict::Ok, "no XDP program is on it");
     else if (!other)
-      add("hook", Verdict::Ok, fmt::format("xdp-roce is on it, in {} mode", mode_name(hook.mode)));
+      add("hook", CheckVerdict::Ok,
+          fmt::format("xdp-roce is on it, in {} mode", mode_name(hook.mode)));
     else if (other->name.empty())
-      add("hook", Verdict::Unknown, "an XDP program is on it, whose name cannot be asked for",
+      add("hook", CheckVerdict::Unknown, "an XDP program is on it, whose name cannot be asked for",
           "as root: " + facts_.this_command());
     else if (hook.dispatcher)
-      add("hook", Verdict::Ok,
+      add("hook", CheckVerdict::Ok,
           fmt::format("{} XDP program{} on it, {}, under a dispatcher: there is room for more",
                       hook.programs.size(), hook.programs.size() == 1 ? "" : "s",
                       ours ? "xdp-roce among them" : other->name));
     else
-      add("hook", Verdict::Fail,
+      add("hook", CheckVerdict::Fail,
           fmt::format("another XDP program, {} (id {}), is alone on it: attach is refused",
                       other->name, other->id),
           command(hook.mode == Mode::Skb ? "ip link set dev {} xdpgeneric off"
@@ -190,7 +195,7 @@ private:
   std::string command(const std::string &what) const {
     return facts_.command(fmt::format(fmt::runtime(what), facts_.link.ifname));
   }
-  void add(const char *name, Verdict verdict, std::string text, std::string hint = {}) {
+  void add(const char *name, CheckVerdict verdict, std::string text, std::string hint = {}) {
     checks_.push_back({"port", name, verdict, std::move(text), std::move(hint)});
   }
 

@@ -49,7 +49,7 @@ std::string bits(uint8_t mask) {
 // Adds nothing if the user gave no peer mode.
 void peer_untold(const std::string &peer, const std::string &why, Checks &checks) {
   if (!peer.empty())
-    checks.push_back({"roce", "peer_mode", Verdict::Unknown,
+    checks.push_back({"roce", "peer_mode", CheckVerdict::Unknown,
                       fmt::format("cannot check whether a peer of RoCE {} fits: {}", peer, why)});
 }
 
@@ -75,19 +75,19 @@ public:
 
   void place() {
     if (port_.iwarp)
-      return add("place", Verdict::Info,
+      return add("place", CheckVerdict::Info,
                  fmt::format("{} ({}) on {} speaks iWARP, which is RDMA over TCP: no RoCE",
                              port_.name(), driver(), where_));
     if (port_.infiniband)
-      return add("place", Verdict::Info,
+      return add("place", CheckVerdict::Info,
                  fmt::format("{} ({}) on {} is an InfiniBand port: no RoCE", port_.name(), driver(),
                              where_));
     if (port_.software())
-      return add("place", Verdict::Ok,
+      return add("place", CheckVerdict::Ok,
                  fmt::format("{} ({}) runs over {}: XDP sees the packets that enter for it; those "
                              "it sends are seen at the other end",
                              port_.name(), port_.driver, where_));
-    add("place", Verdict::Warn,
+    add("place", CheckVerdict::Warn,
         fmt::format("{} ({}) uses {}: its QPs' packets bypass the kernel, and XDP here sees "
                     "none of them",
                     port_.name(), driver(), where_),
@@ -97,10 +97,10 @@ public:
   void state() {
     const std::string text = state_text(port_);
     if (text.empty())
-      return add("rdma_port", Verdict::Unknown, port_.name() + " does not report its state");
+      return add("rdma_port", CheckVerdict::Unknown, port_.name() + " does not report its state");
     if (port_.state.empty() || port_.state.starts_with("ACTIVE")) // ACTIVE_DEFER sends too
-      return add("rdma_port", Verdict::Ok, fmt::format("{}: {}", port_.name(), text));
-    add("rdma_port", Verdict::Warn, fmt::format("{}: {}: nothing passes", port_.name(), text),
+      return add("rdma_port", CheckVerdict::Ok, fmt::format("{}: {}", port_.name(), text));
+    add("rdma_port", CheckVerdict::Warn, fmt::format("{}: {}: nothing passes", port_.name(), text),
         port_.infiniband && port_.physical_state == "LinkUp"
             ? "a subnet manager makes it ACTIVE: opensm, here or in the fabric"
             : fmt::format("ip link set {} up; ethtool {}", ifname_, ifname_));
@@ -108,12 +108,12 @@ public:
 
   void gids() {
     if (port_.gid_types.empty())
-      return add("gids", Verdict::Warn,
+      return add("gids", CheckVerdict::Warn,
                  fmt::format("{} has no GID: it cannot speak RoCE", port_.name()),
                  fmt::format("ip link set {} up, and give it an address", ifname_));
     const bool v2 = std::find(port_.gid_types.begin(), port_.gid_types.end(), "RoCE v2") !=
                     port_.gid_types.end();
-    add("gids", v2 ? Verdict::Ok : Verdict::Warn,
+    add("gids", v2 ? CheckVerdict::Ok : CheckVerdict::Warn,
         fmt::format("{} has GIDs of {}{}", port_.name(), fmt::join(port_.gid_types, " and "),
                     v2 ? "" : ": no RoCEv2, which is most of what is counted here"));
   }
@@ -123,13 +123,13 @@ public:
   void mode(const std::string &peer) {
     const auto defaults = host::read_cm_defaults(files_, port_);
     if (!defaults) {
-      add("roce_mode", Verdict::Unknown, defaults.error().message, defaults.error().hint);
+      add("roce_mode", CheckVerdict::Unknown, defaults.error().message, defaults.error().hint);
       return peer_untold(peer, "what RDMA-CM begins with here is not known", checks_);
     }
     const host::CmDefaults &own = defaults.get();
-    add("roce_mode", Verdict::Ok, fmt::format("RDMA-CM begins with RoCE {}", own.mode));
+    add("roce_mode", CheckVerdict::Ok, fmt::format("RDMA-CM begins with RoCE {}", own.mode));
     if (own.tos)
-      add("roce_tos", Verdict::Ok,
+      add("roce_tos", CheckVerdict::Ok,
           *own.tos ? fmt::format("RDMA-CM begins with TOS {} (DSCP {})", *own.tos, *own.tos >> 2)
                    : "RDMA-CM begins with TOS 0, unless the application sets its own");
     if (!peer.empty())
@@ -138,11 +138,11 @@ public:
 
   void congestion() {
     if (port_.software())
-      return add("ecn", Verdict::Info,
+      return add("ecn", CheckVerdict::Info,
                  fmt::format("{} heeds no CE marks and sends no CNPs", port_.driver));
     const auto congestion = host::read_congestion(files_, port_, ifname_);
     if (!congestion)
-      return add("ecn", Verdict::Unknown,
+      return add("ecn", CheckVerdict::Unknown,
                  fmt::format("{} does not report here what it does about ECN and CNPs",
                              port_.driver.empty() ? "the driver" : port_.driver),
                  port_.driver == "mlx5" ? "mount -t debugfs none /sys/kernel/debug, as root" : "");
@@ -156,7 +156,7 @@ public:
     if (congestion->cnp_interval_us)
       words.push_back(fmt::format("at least {} us apart", *congestion->cnp_interval_us));
     if (!words.empty())
-      add("cnp", Verdict::Ok, fmt::format("CNPs have {}", fmt::join(words, ", ")));
+      add("cnp", CheckVerdict::Ok, fmt::format("CNPs have {}", fmt::join(words, ", ")));
   }
 
   void counters() {
@@ -167,11 +167,11 @@ public:
         (found->second ? moved : still)
             .push_back(found->second ? fmt::format("{} {}", name, found->second) : name);
     if (moved.empty() && still.empty())
-      return add("hw_counters", Verdict::Unknown,
+      return add("hw_counters", CheckVerdict::Unknown,
                  fmt::format("{} has no hw_counters that are known here", port_.name()));
     const std::string hint =
         fmt::format("xdp-roce streams IF --nic {} sets them beside a wire's", port_.name());
-    add("hw_counters", moved.empty() ? Verdict::Ok : Verdict::Info,
+    add("hw_counters", moved.empty() ? CheckVerdict::Ok : CheckVerdict::Info,
         moved.empty()
             ? fmt::format("0 since the driver came: {}", fmt::join(still, ", "))
             : fmt::format("since the driver came: {}{}", fmt::join(moved, ", "),
@@ -185,12 +185,12 @@ private:
   void fit(const std::string &own, const std::string &peer) {
     const bool out = host::modes_fit(own, peer), in = host::modes_fit(peer, own);
     if (out && in)
-      return add("peer_mode", Verdict::Ok,
+      return add("peer_mode", CheckVerdict::Ok,
                  fmt::format("RoCE {} here fits a peer of RoCE {}", own, peer));
     const std::string hint = fmt::format(
         "xdp-roce doctor --set-roce-mode {} --rdma-dev {} --rdma-port {}, here or the like there",
         peer, port_.device, port_.number);
-    add("peer_mode", Verdict::Warn,
+    add("peer_mode", CheckVerdict::Warn,
         out ? "a peer of RoCE v2 cannot connect to a server here, which is RoCE v1; the other way "
               "works"
             : "a client here, which is RoCE v2, cannot connect to a peer of RoCE v1; the other way "
@@ -203,13 +203,13 @@ private:
     if (!mask)
       return;
     if (*mask)
-      add(name, Verdict::Ok, fmt::format("{}, at priorities {}", does, bits(*mask)));
+      add(name, CheckVerdict::Ok, fmt::format("{}, at priorities {}", does, bits(*mask)));
     else
-      add(name, Verdict::Warn, fmt::format("off at all priorities: nothing here {}", does),
+      add(name, CheckVerdict::Warn, fmt::format("off at all priorities: nothing here {}", does),
           fmt::format("echo 1 > /sys/class/net/{}/ecn/{}/enable/PRIORITY", ifname_, directory));
   }
 
-  void add(const char *name, Verdict verdict, std::string text, std::string hint = {}) {
+  void add(const char *name, CheckVerdict verdict, std::string text, std::string hint = {}) {
     checks_.push_back({"roce", name, verdict, std::move(text), std::move(hint)});
   }
 
@@ -221,16 +221,17 @@ private:
 };
 
 void check_pfc(const PortFacts &port, bool hardware, Checks &checks) {
-  const auto add = [&](Verdict verdict, std::string text, std::string hint = {}) {
+  const auto add = [&](CheckVerdict verdict, std::string text, std::string hint = {}) {
     checks.push_back({"roce", "pfc", verdict, std::move(text), std::move(hint)});
   };
   const auto &told = port.pfc;
   if (!told)
-    return add(Verdict::Unknown, told.error().message);
+    return add(CheckVerdict::Unknown, told.error().message);
   const host::Pfc &pfc = told.get();
   if (!pfc.enabled)
     return add(
-        hardware ? Verdict::Warn : Verdict::Info, "off at all priorities: RoCE is lossy here",
+        hardware ? CheckVerdict::Warn : CheckVerdict::Info,
+        "off at all priorities: RoCE is lossy here",
         port.command(fmt::format("dcb pfc set dev {} prio-pfc 3:on, and the same in the switch",
                                  port.link.ifname)));
   std::vector<std::string> moved;
@@ -238,7 +239,7 @@ void check_pfc(const PortFacts &port, bool hardware, Checks &checks) {
     if (pfc.requests[i] || pfc.indications[i])
       moved.push_back(fmt::format("priority {} sent {} and received {}", i, pfc.requests[i],
                                   pfc.indications[i]));
-  add(Verdict::Ok,
+  add(CheckVerdict::Ok,
       fmt::format("on at priorities {}; {}", bits(pfc.enabled),
                   moved.empty() ? "no PFC frame yet" : fmt::format("{}", fmt::join(moved, ", "))));
 }
@@ -268,7 +269,7 @@ void check_rdma(const host::Files &files, const PortFacts &on, const std::string
   const std::string none =
       fmt::format("no {} device on {}", rdma_there ? "RoCE" : "RDMA", link.ifname);
   if (!rdma_there)
-    checks.push_back({"roce", "place", Verdict::Ok, none + ": no packet bypasses XDP",
+    checks.push_back({"roce", "place", CheckVerdict::Ok, none + ": no packet bypasses XDP",
                       link.ifname == "lo" ? ""
                                           : fmt::format("rdma link add rxe_{} type rxe netdev {}",
                                                         link.ifname, link.ifname)});
@@ -287,7 +288,7 @@ void list_rdma(const host::Files &files, Checks &checks) {
                                    ? "no GID"
                                    : fmt::format("{}", fmt::join(port.gid_types, ", "));
     checks.push_back(
-        {"roce", "rdma_device", Verdict::Info,
+        {"roce", "rdma_device", CheckVerdict::Info,
          fmt::format("{}: {}, on {}, {}{}{}", port.name(),
                      port.driver.empty() ? "driver unknown" : port.driver,
                      port.interfaces.empty() ? "no interface"
@@ -296,12 +297,12 @@ void list_rdma(const host::Files &files, Checks &checks) {
          port.interfaces.empty() ? "" : "xdp-roce doctor " + port.interfaces.front()});
   }
   if (ports.empty())
-    checks.push_back({"roce", "rdma_device", Verdict::Info,
+    checks.push_back({"roce", "rdma_device", CheckVerdict::Info,
                       "no RDMA device: at an endpoint, send and respond need none", ""});
 }
 
 void rdma_elsewhere(const PortFacts &port, const std::string &peer_mode, Checks &checks) {
-  checks.push_back({"roce", "place", Verdict::Unknown,
+  checks.push_back({"roce", "place", CheckVerdict::Unknown,
                     "cannot check for RDMA devices: /sys belongs to another network namespace",
                     port.command(fmt::format("{} doctor {}", port.program, port.link.ifname))});
   peer_untold(peer_mode, "/sys belongs to another network namespace", checks);

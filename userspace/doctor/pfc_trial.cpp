@@ -129,12 +129,12 @@ Result<PfcSeen> look(const std::string &ifname, const std::string &netns,
 } // namespace
 
 Check judge_pfc(const PfcSeen &seen) {
-  Check check{"port", "pfc_frames", Verdict::Unknown, ""};
+  Check check{"port", "pfc_frames", CheckVerdict::Unknown, ""};
   if (!seen.not_tried.empty()) {
     check.text = "whether XDP sees PFC frames could not be tried: " + seen.not_tried;
     check.hint = seen.hint;
   } else if (seen.pfc) {
-    check.verdict = Verdict::Ok;
+    check.verdict = CheckVerdict::Ok;
     check.text = fmt::format("XDP{} sees PFC and PAUSE frames (0x8808): one from {} arrived",
                              seen.skb_mode ? " in skb mode" : "", seen.from);
   } else if (seen.ordinary) {

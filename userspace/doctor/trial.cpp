@@ -35,8 +35,8 @@ constexpr const char *kBpffs = "/sys/fs/bpf";
 constexpr const char *kSkip = "LIBXDP_SKIP_DISPATCHER";
 constexpr auto kPatience = std::chrono::seconds(3);
 // Documentation addresses (RFC 5737), network order.
-constexpr packet::Address kFrom = {0, 0, roce_swap32(0xffff), roce_swap32(0xc0000201)};
-constexpr packet::Address kTo = {0, 0, roce_swap32(0xffff), roce_swap32(0xc0000202)};
+constexpr packet::Address kTrialFrom = {0, 0, roce_swap32(0xffff), roce_swap32(0xc0000201)};
+constexpr packet::Address kTrialTo = {0, 0, roce_swap32(0xffff), roce_swap32(0xc0000202)};
 
 datapath::AttachOptions small() {
   datapath::AttachOptions options;
@@ -61,8 +61,8 @@ template <typename F> Status await(const char *what, F is_so) {
 Status send_frame() {
   packet::Path path;
   path.dst_mac = {2, 0, 0, 0, 0, 2};
-  path.src = kFrom;
-  path.dst = kTo;
+  path.src = kTrialFrom;
+  path.dst = kTrialTo;
   packet::Headers headers;
   headers.dest_qp = 0x11;
   auto frame = packet::build(path, headers, packet::counting_payload(64));
@@ -158,7 +158,7 @@ Status capture_one() {
 }
 
 Status receive_one() {
-  auto steering = XR_TRY(datapath::Steering::open(kPort, "", small(), {{kTo, false}}));
+  auto steering = XR_TRY(datapath::Steering::open(kPort, "", small(), {{kTrialTo, false}}));
   afxdp::SocketOptions options;
   options.ifname = kPort;
   options.slots = options.receive = 64;

@@ -10,7 +10,7 @@ namespace xr {
 
 namespace {
 
-constexpr uint64_t kSecond = 1'000'000'000;
+constexpr uint64_t kNsPerSecond = 1'000'000'000;
 
 // Platform ids of the subheader that has more of the time in its last 4 bytes.
 constexpr uint8_t kUpperBits[] = {3, 7}, kSeconds[] = {5, 6};
@@ -61,9 +61,9 @@ void read_erspan(const uint8_t *header, FrameStamp &stamp) {
   stamp.session = roce_be16(header + 2) & ROCE_ERSPAN_SESSION;
   if (stamp.unit == StampUnit::Ieee1588) {
     stamp.whole = has(kSeconds, platform);
-    stamp.valid = low < kSecond;
-    stamp.value = low + (stamp.whole ? high * kSecond : 0);
-    stamp.modulus = stamp.whole ? 0 : kSecond;
+    stamp.valid = low < kNsPerSecond;
+    stamp.value = low + (stamp.whole ? high * kNsPerSecond : 0);
+    stamp.modulus = stamp.whole ? 0 : kNsPerSecond;
     return;
   }
   stamp.whole = has(kUpperBits, platform);
@@ -81,7 +81,7 @@ void read_trailer(const uint8_t *trailer, FrameStamp &stamp) {
   stamp.device = trailer[4];
   stamp.port = trailer[5];
   // fraction * 10^9 / 2^40 without overflow: 10^9 = 5^9 * 2^9
-  stamp.value = roce_be32(trailer + 6) * kSecond + (fraction * 1'953'125 >> 31);
+  stamp.value = roce_be32(trailer + 6) * kNsPerSecond + (fraction * 1'953'125 >> 31);
 }
 
 // A CRC as an FCS has it: the least byte first.

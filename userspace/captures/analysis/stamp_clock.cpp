@@ -9,9 +9,9 @@ namespace xr {
 
 namespace {
 
-constexpr uint64_t kSecond = 1'000'000'000;
+constexpr uint64_t kClockSecond = 1'000'000'000;
 // Absolute clocks that differ by more are not synchronised.
-constexpr int64_t kAgree = kSecond;
+constexpr int64_t kAgree = kClockSecond;
 constexpr int64_t kFarthest = int64_t{1} << 61; // ns: 73 years
 constexpr auto kFarthestDouble = static_cast<double>(kFarthest);
 
@@ -56,7 +56,7 @@ StampClock::Clock &StampClock::clock_of(const FrameStamp &stamp, uint64_t captur
       clocks_.try_emplace(key_of(stamp), Clock{.tick_ns = tick_of(stamp.unit, user_tick_ns_),
                                                .first = stamp.value,
                                                .capture_ns = capture_ns,
-                                               .set_to = capture_ns ? capture_ns : kSecond});
+                                               .set_to = capture_ns ? capture_ns : kClockSecond});
   Clock &clock = place->second;
   if (!added || !is_absolute(stamp))
     return clock;

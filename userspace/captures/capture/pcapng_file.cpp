@@ -15,14 +15,14 @@ namespace {
 
 constexpr uint32_t kSection = 0x0a0d0d0a;
 constexpr uint32_t kByteOrder = 0x1a2b3c4d;
-enum Block : uint32_t {
+enum ReadBlock : uint32_t {
   kInterface = 1,
   kOldPacket = 2,
   kSimplePacket = 3,
   kStatistics = 5,
   kPacket = 6
 };
-enum Option : uint16_t {
+enum ReadOption : uint16_t {
   kEnd = 0,
   kComment = 1,
   kFlags = 2,

@@ -29,32 +29,32 @@ constexpr uint32_t kInbound = 1;
 constexpr size_t kLongestComment = 0xffff;
 
 enum Block : uint32_t {
-  kSection = 0x0a0d0d0a,
-  kInterface = 1,
-  kStatistics = 5,
-  kPacket = 6,
+  kSectionBlock = 0x0a0d0d0a,
+  kInterfaceBlock = 1,
+  kStatisticsBlock = 5,
+  kPacketBlock = 6,
 };
 
 enum Option : uint16_t {
-  kEnd = 0,
-  kComment = 1,
+  kEndOption = 0,
+  kCommentOption = 1,
   // of sections
-  kHardware = 2,
-  kOs = 3,
-  kApplication = 4,
+  kHardwareOption = 2,
+  kOsOption = 3,
+  kApplicationOption = 4,
   // of interfaces
-  kName = 2,
-  kResolution = 9,
-  kFilter = 11,
+  kNameOption = 2,
+  kResolutionOption = 9,
+  kFilterOption = 11,
   // of packets
-  kFlags = 2,
+  kFlagsOption = 2,
   // of statistics
-  kStart = 2,
-  kStop = 3,
-  kReceived = 4,
-  kDropped = 5,
-  kAccepted = 6,
-  kDelivered = 8,
+  kStartOption = 2,
+  kStopOption = 3,
+  kReceivedOption = 4,
+  kDroppedOption = 5,
+  kAcceptedOption = 6,
+  kDeliveredOption = 8,
 };
 
 constexpr size_t padded(size_t size) { return (size + 3) & ~size_t{3}; }
@@ -140,24 +140,24 @@ Result<PcapngWriter> PcapngWriter::create(const std::string &path, const PcapngI
     return errno_error(errno, fmt::format("cannot write {}", out ? "standard output" : path));
   PcapngWriter self(std::move(fd), out ? "standard output" : path, std::move(stop));
 
-  size_t block = self.begin(kSection);
+  size_t block = self.begin(kSectionBlock);
   self.put(uint32_t{0x1a2b3c4d});
   self.put(uint16_t{1});
   self.put(uint16_t{0});
   self.put(kUnknownLength);
-  self.put_option(kApplication, "xdp-roce");
-  self.put(uint32_t{kEnd});
+  self.put_option(kApplicationOption, "xdp-roce");
+  self.put(uint32_t{kEndOption});
   self.end(block);
 
-  block = self.begin(kInterface);
+  block = self.begin(kInterfaceBlock);
   self.put(interface.link);
   self.put(uint16_t{0});
   self.put(interface.snap);
-  self.put_option(kName, interface.name);
-  self.put_option(kResolution, &kNanoseconds, sizeof(kNanoseconds));
+  self.put_option(kNameOption, interface.name);
+  self.put_option(kResolutionOption, &kNanoseconds, sizeof(kNanoseconds));
   if (!interface.filter.empty()) // the leading 0 byte means that the filter is text
-    self.put_option(kFilter, std::string(1, '\0') + interface.filter);
-  self.put(uint32_t{kEnd});
+    self.put_option(kFilterOption, std::string(1, '\0') + interface.filter);
+  self.put(uint32_t{kEndOption});
   self.end(block);
   if (self.pipe_)
     return self; // the reader of a pipe may not have started, or may have exited
@@ -176,19 +176,19 @@ Status PcapngWriter::packet(const PcapngPacket &packet) {
   if (buffer_.size() >= kBuffer)
     if (auto done = flush(); !done)
       return done;
-  const size_t block = begin(kPacket);
+  const size_t block = begin(kPacketBlock);
   put(uint32_t{0});
   put(static_cast<uint32_t>(packet.time_ns >> 32));
   put(static_cast<uint32_t>(packet.time_ns));
   put(packet.captured);
   put(packet.length);
   put_bytes(packet.data, packet.captured);
-  put_option(kComment, packet.comment);
+  put_option(kCommentOption, packet.comment);
   if (packet.inbound)
-    put_option(kFlags, &kInbound, sizeof(kInbound));
+    put_option(kFlagsOption, &kInbound, sizeof(kInbound));
   if (packet.left_out)
     put_option(kCustomText, left_out_text(packet.left_out));
-  put(uint32_t{kEnd});
+  put(uint32_t{kEndOption});
   end(block);
   packets_++;
   cut_ += packet.captured < packet.length;
@@ -196,7 +196,7 @@ Status PcapngWriter::packet(const PcapngPacket &packet) {
 }
 
 Status PcapngWriter::finish(const PcapngStatistics &s) {
-  const size_t block = begin(kStatistics);
+  const size_t block = begin(kStatisticsBlock);
   const auto put_time = [&](uint64_t ns) {
     put(static_cast<uint32_t>(ns >> 32));
     put(static_cast<uint32_t>(ns));
@@ -206,13 +206,13 @@ Status PcapngWriter::finish(const PcapngStatistics &s) {
   const uint32_t start[] = {static_cast<uint32_t>(s.start_ns >> 32),
                             static_cast<uint32_t>(s.start_ns)},
                  stop[] = {static_cast<uint32_t>(s.end_ns >> 32), static_cast<uint32_t>(s.end_ns)};
-  put_option(kStart, start, sizeof(start));
-  put_option(kStop, stop, sizeof(stop));
-  put_count(kReceived, s.received);
-  put_count(kDropped, s.dropped);
-  put_count(kAccepted, s.accepted);
-  put_count(kDelivered, s.delivered);
-  put(uint32_t{kEnd});
+  put_option(kStartOption, start, sizeof(start));
+  put_option(kStopOption, stop, sizeof(stop));
+  put_count(kReceivedOption, s.received);
+  put_count(kDroppedOption, s.dropped);
+  put_count(kAcceptedOption, s.accepted);
+  put_count(kDeliveredOption, s.delivered);
+  put(uint32_t{kEndOption});
   end(block);
   return flush();
 }
@@ -225,7 +225,7 @@ size_t PcapngWriter::keep_whole_blocks(size_t bytes) {
     std::memcpy(block, &buffer_[at], std::min(sizeof(block), buffer_.size() - at));
     if (at + block[1] <= bytes) {
       whole = at + block[1];
-    } else if (block[0] == kPacket) {
+    } else if (block[0] == kPacketBlock) {
       packets_--;
       cut_ -= block[5] < block[6];
     }

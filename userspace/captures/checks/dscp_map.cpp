@@ -19,7 +19,7 @@ bool number(std::string_view text, unsigned most, unsigned &into) {
   return error == std::errc() && end == text.data() + text.size() && into <= most;
 }
 
-Status set(DscpMap &map, std::string_view dscp, std::string_view priority) {
+xr::Status set(DscpMap &map, std::string_view dscp, std::string_view priority) {
   unsigned from = 0, to = 0;
   if (!number(dscp, 63, from) || !number(priority, 7, to))
     return Error{fmt::format("'{}:{}' is no DSCP (0 to 63) and priority (0 to 7)", dscp, priority),
@@ -62,7 +62,7 @@ Result<DscpMap> read_sonic(const YAML::Node &root) {
                  kHint};
   DscpMap map = DscpMap::unknown();
   for (const auto &pair : pairs)
-    if (Status read = set(map, parse::scalar(pair.first), parse::scalar(pair.second)); !read)
+    if (xr::Status read = set(map, parse::scalar(pair.first), parse::scalar(pair.second)); !read)
       return parse::at_line(pair.first, read.error());
   return map;
 }

@@ -7,14 +7,14 @@ namespace xr::compare {
 
 namespace {
 
-uint64_t mix(uint64_t hash, uint64_t value) {
+uint64_t mixed_with(uint64_t hash, uint64_t value) {
   hash = (hash ^ value) * 0x9e3779b97f4a7c15;
   return hash ^ hash >> 32;
 }
 
 uint64_t words(uint64_t hash, const __u32 (&four)[4]) {
-  hash = mix(hash, four[0] | uint64_t{four[1]} << 32);
-  return mix(hash, four[2] | uint64_t{four[3]} << 32);
+  hash = mixed_with(hash, four[0] | uint64_t{four[1]} << 32);
+  return mixed_with(hash, four[2] | uint64_t{four[3]} << 32);
 }
 
 } // namespace
@@ -38,7 +38,7 @@ Ends reversed(const Ends &ends) {
 size_t EndsHash::operator()(const Ends &ends) const { return words(words(1, ends.src), ends.dst); }
 
 uint64_t key_hash(const roce_key &key) {
-  return mix(words(words(2, key.src), key.dst), key.qp_kind);
+  return mixed_with(words(words(2, key.src), key.dst), key.qp_kind);
 }
 
 bool StreamNumbers::Equal::operator()(const roce_key &a, const roce_key &b) const {

@@ -179,11 +179,11 @@ constexpr ColumnRow kCountChecks[] = {
 struct Alias {
   const char *other, *ours;
 };
-constexpr Alias kAliases[] = {{"qpn", "dest_qp"},
-                              {"qp", "dest_qp"},
-                              {"missing_psn", "first_missing_psn"},
-                              {"resent", "resent_packets"},
-                              {"kind", "finding"}};
+constexpr Alias kAnswerAliases[] = {{"qpn", "dest_qp"},
+                                    {"qp", "dest_qp"},
+                                    {"missing_psn", "first_missing_psn"},
+                                    {"resent", "resent_packets"},
+                                    {"kind", "finding"}};
 
 AnswerTable table_of(RowKind kind) {
   switch (kind) {
@@ -222,8 +222,8 @@ std::span<const ColumnRow> answer_columns(RowKind kind) {
 }
 
 std::string_view answer_column(std::string_view name) {
-  const auto *const found = std::ranges::find(kAliases, name, &Alias::other);
-  return found == std::end(kAliases) ? name : found->ours;
+  const auto *const found = std::ranges::find(kAnswerAliases, name, &Alias::other);
+  return found == std::end(kAnswerAliases) ? name : found->ours;
 }
 
 size_t answer_rows(RowKind kind, const RunAnswers &answers) {

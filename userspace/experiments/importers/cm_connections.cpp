@@ -17,9 +17,9 @@ namespace xr::importers {
 
 namespace {
 
-constexpr uint64_t kMostNodes = 100'000, kMostConnections = 1'000'000;
-constexpr uint64_t kMostBytes = INT32_MAX; // its size is an int
-constexpr float kMostStart = 1e18F;        // ps: 1,000,000 s
+constexpr uint64_t kMostConnectedNodes = 100'000, kMostConnections = 1'000'000;
+constexpr uint64_t kMostFlowBytes = INT32_MAX; // its size is an int
+constexpr float kMostStart = 1e18F;            // ps: 1,000,000 s
 
 struct Trigger {
   enum class Kind : uint8_t { None, OneShot, MultiShot, Barrier };
@@ -87,8 +87,8 @@ private:
                         parse::hint_from(key, {"Nodes", "Connections", "Triggers", "Failures"}));
     if (!seen_.insert(key).second)
       return line.wrong(fmt::format("{} is there twice", key), "once");
-    *value = XR_TRY(
-        line.whole(1, key, key == "Nodes" ? 2 : 0, key == "Nodes" ? kMostNodes : kMostConnections));
+    *value = XR_TRY(line.whole(1, key, key == "Nodes" ? 2 : 0,
+                               key == "Nodes" ? kMostConnectedNodes : kMostConnections));
     XR_TRY(ends(line, 2));
     if (value == &nodes)
       out_.nodes = static_cast<uint32_t>(nodes);
@@ -142,7 +142,7 @@ private:
       if (key == "start") {
         made.start_ns = XR_TRY(start(line, ++i));
       } else if (key == "size") {
-        made.bytes = XR_TRY(line.whole(++i, key, 0, kMostBytes));
+        made.bytes = XR_TRY(line.whole(++i, key, 0, kMostFlowBytes));
       } else if (key == "id") {
         id = XR_TRY(line.whole(++i, key, 1, UINT32_MAX));
       } else if (key == "trigger") {

@@ -17,10 +17,10 @@ namespace xr::importers {
 
 namespace {
 
-constexpr uint64_t kMostNodes = 100'000, kMostLatency = 1'000'000'000;
+constexpr uint64_t kMostTopologyNodes = 100'000, kMostLatency = 1'000'000'000;
 constexpr uint64_t kGigabit = 1'000'000'000, kMostGigabits = 10'000;
 constexpr uint64_t kMostPorts = 256; // of a switch
-constexpr uint64_t kMostLinks = 1'000'000;
+constexpr uint64_t kMostTopologyLinks = 1'000'000;
 constexpr uint64_t kMostFatTree = 32; // k
 
 // Keys of a tier, in lower case.
@@ -41,9 +41,9 @@ struct Tier {
   uint64_t up() const { return at("radix_up"); }
 };
 
-class TopologyReader {
+class CmTopologyReader {
 public:
-  TopologyReader(std::string_view text, const std::string &name)
+  CmTopologyReader(std::string_view text, const std::string &name)
       : name_(name), lines_(cm_lines(text, name)) {}
 
   Result<CmTopology> read() {
@@ -111,7 +111,7 @@ private:
                         "Nodes, Tiers, Podsize");
     const bool tiers = key == "tiers";
     const uint64_t value =
-        XR_TRY(line.whole(1, line.words[0], tiers ? 2 : 1, tiers ? 3 : kMostNodes));
+        XR_TRY(line.whole(1, line.words[0], tiers ? 2 : 1, tiers ? 3 : kMostTopologyNodes));
     if (!header_.emplace(key, value).second)
       return line.wrong(fmt::format("{} is there twice", line.words[0]), "once");
     return {};
@@ -159,8 +159,8 @@ private:
                 fmt::format("Radix_Down {}", tors_ * bundle)));
     const uint64_t links =
         nodes + pods_ * tors_ * tier_[0].up() + (tiers_ == 3 ? pods_ * aggs_ * tier_[1].up() : 0);
-    XR_TRY(fits(links <= kMostLinks, fmt::format("the topology has {} links", links),
-                fmt::format("at most {}", kMostLinks)));
+    XR_TRY(fits(links <= kMostTopologyLinks, fmt::format("the topology has {} links", links),
+                fmt::format("at most {}", kMostTopologyLinks)));
     if (tiers_ == 2)
       return {};
     const uint64_t core_bundle = tier_[2].bundle();
@@ -255,7 +255,7 @@ private:
 } // namespace
 
 Result<CmTopology> read_cm_topology(std::string_view text, const std::string &name) {
-  return TopologyReader(text, name).read();
+  return CmTopologyReader(text, name).read();
 }
 
 Result<CmTopology> fat_tree_of(uint32_t hosts, const std::string &name) {

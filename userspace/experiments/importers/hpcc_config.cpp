@@ -16,99 +16,99 @@ namespace {
 using enum HpccDialect;
 
 // What follows a key. Map: a count, and as many pairs; Three: as many whole numbers.
-enum class Type : uint8_t { Flag, Whole, Real, Rate, Text, Map, Three };
+enum class ConfigType : uint8_t { Flag, Whole, Real, Rate, Text, Map, Three };
 
-struct Key {
+struct ConfigKey {
   std::string_view name;
-  Type type;
+  ConfigType type;
   HpccDialect dialect = Hpcc; // another: only there
 };
 
-constexpr Key kKeys[] = {
-    {"ENABLE_QCN", Type::Flag},
-    {"USE_DYNAMIC_PFC_THRESHOLD", Type::Flag},
-    {"PAUSE_TIME", Type::Real},
-    {"PACKET_PAYLOAD_SIZE", Type::Whole},
-    {"TOPOLOGY_FILE", Type::Text},
-    {"FLOW_FILE", Type::Text},
-    {"TRACE_FILE", Type::Text},
-    {"TRACE_OUTPUT_FILE", Type::Text},
-    {"FCT_OUTPUT_FILE", Type::Text},
-    {"PFC_OUTPUT_FILE", Type::Text},
-    {"QLEN_MON_FILE", Type::Text},
-    {"SIMULATOR_STOP_TIME", Type::Real},
-    {"CC_MODE", Type::Whole},
-    {"ALPHA_RESUME_INTERVAL", Type::Real},
-    {"RATE_DECREASE_INTERVAL", Type::Real},
-    {"CLAMP_TARGET_RATE", Type::Flag},
-    {"RP_TIMER", Type::Real},
-    {"EWMA_GAIN", Type::Real},
-    {"FAST_RECOVERY_TIMES", Type::Whole},
-    {"RATE_AI", Type::Rate},
-    {"RATE_HAI", Type::Rate},
-    {"MIN_RATE", Type::Rate},
-    {"DCTCP_RATE_AI", Type::Rate},
-    {"ERROR_RATE_PER_LINK", Type::Real},
-    {"L2_CHUNK_SIZE", Type::Whole},
-    {"L2_ACK_INTERVAL", Type::Whole},
-    {"L2_BACK_TO_ZERO", Type::Flag},
-    {"HAS_WIN", Type::Flag},
-    {"GLOBAL_T", Type::Flag},
-    {"VAR_WIN", Type::Flag},
-    {"FAST_REACT", Type::Flag},
-    {"RATE_BOUND", Type::Flag},
-    {"MULTI_RATE", Type::Flag},
-    {"SAMPLE_FEEDBACK", Type::Flag},
-    {"MI_THRESH", Type::Whole},
-    {"U_TARGET", Type::Real},
-    {"INT_MULTI", Type::Whole},
-    {"PINT_LOG_BASE", Type::Real},
-    {"PINT_PROB", Type::Real},
-    {"ACK_HIGH_PRIO", Type::Flag},
-    {"LINK_DOWN", Type::Three},
-    {"ENABLE_TRACE", Type::Flag},
-    {"KMAX_MAP", Type::Map},
-    {"KMIN_MAP", Type::Map},
-    {"PMAX_MAP", Type::Map},
-    {"BUFFER_SIZE", Type::Whole},
-    {"QLEN_MON_START", Type::Whole},
-    {"QLEN_MON_END", Type::Whole},
-    {"DATA_RATE", Type::Text},
-    {"LINK_DELAY", Type::Text},
-    {"FLOW_INPUT_FILE", Type::Text, Conweave},
-    {"CNP_OUTPUT_FILE", Type::Text, Conweave},
-    {"VOQ_MON_FILE", Type::Text, Conweave},
-    {"VOQ_MON_DETAIL_FILE", Type::Text, Conweave},
-    {"UPLINK_MON_FILE", Type::Text, Conweave},
-    {"CONN_MON_FILE", Type::Text, Conweave},
-    {"EST_ERROR_MON_FILE", Type::Text, Conweave},
-    {"SW_MONITORING_INTERVAL", Type::Whole, Conweave},
-    {"FLOWGEN_START_TIME", Type::Real, Conweave},
-    {"FLOWGEN_STOP_TIME", Type::Real, Conweave},
-    {"LB_MODE", Type::Whole, Conweave},
-    {"ENABLE_PFC", Type::Flag, Conweave},
-    {"ENABLE_IRN", Type::Flag, Conweave},
-    {"LOAD", Type::Real, Conweave},
-    {"RANDOM_SEED", Type::Whole, Conweave},
-    {"NIC_TOTAL_PAUSE_TIME", Type::Real, SimAi},
-    {"BW_MON_FILE", Type::Text, SimAi},
-    {"RATE_MON_FILE", Type::Text, SimAi},
-    {"CNP_MON_FILE", Type::Text, SimAi},
-    {"MON_START", Type::Whole, SimAi},
-    {"MON_END", Type::Whole, SimAi},
-    {"QP_MON_INTERVAL", Type::Whole, SimAi},
-    {"BW_MON_INTERVAL", Type::Whole, SimAi},
-    {"QLEN_MON_INTERVAL", Type::Whole, SimAi},
-    {"HEADROOM_FACTOR", Type::Real, AstraSim},
+constexpr ConfigKey kKeys[] = {
+    {"ENABLE_QCN", ConfigType::Flag},
+    {"USE_DYNAMIC_PFC_THRESHOLD", ConfigType::Flag},
+    {"PAUSE_TIME", ConfigType::Real},
+    {"PACKET_PAYLOAD_SIZE", ConfigType::Whole},
+    {"TOPOLOGY_FILE", ConfigType::Text},
+    {"FLOW_FILE", ConfigType::Text},
+    {"TRACE_FILE", ConfigType::Text},
+    {"TRACE_OUTPUT_FILE", ConfigType::Text},
+    {"FCT_OUTPUT_FILE", ConfigType::Text},
+    {"PFC_OUTPUT_FILE", ConfigType::Text},
+    {"QLEN_MON_FILE", ConfigType::Text},
+    {"SIMULATOR_STOP_TIME", ConfigType::Real},
+    {"CC_MODE", ConfigType::Whole},
+    {"ALPHA_RESUME_INTERVAL", ConfigType::Real},
+    {"RATE_DECREASE_INTERVAL", ConfigType::Real},
+    {"CLAMP_TARGET_RATE", ConfigType::Flag},
+    {"RP_TIMER", ConfigType::Real},
+    {"EWMA_GAIN", ConfigType::Real},
+    {"FAST_RECOVERY_TIMES", ConfigType::Whole},
+    {"RATE_AI", ConfigType::Rate},
+    {"RATE_HAI", ConfigType::Rate},
+    {"MIN_RATE", ConfigType::Rate},
+    {"DCTCP_RATE_AI", ConfigType::Rate},
+    {"ERROR_RATE_PER_LINK", ConfigType::Real},
+    {"L2_CHUNK_SIZE", ConfigType::Whole},
+    {"L2_ACK_INTERVAL", ConfigType::Whole},
+    {"L2_BACK_TO_ZERO", ConfigType::Flag},
+    {"HAS_WIN", ConfigType::Flag},
+    {"GLOBAL_T", ConfigType::Flag},
+    {"VAR_WIN", ConfigType::Flag},
+    {"FAST_REACT", ConfigType::Flag},
+    {"RATE_BOUND", ConfigType::Flag},
+    {"MULTI_RATE", ConfigType::Flag},
+    {"SAMPLE_FEEDBACK", ConfigType::Flag},
+    {"MI_THRESH", ConfigType::Whole},
+    {"U_TARGET", ConfigType::Real},
+    {"INT_MULTI", ConfigType::Whole},
+    {"PINT_LOG_BASE", ConfigType::Real},
+    {"PINT_PROB", ConfigType::Real},
+    {"ACK_HIGH_PRIO", ConfigType::Flag},
+    {"LINK_DOWN", ConfigType::Three},
+    {"ENABLE_TRACE", ConfigType::Flag},
+    {"KMAX_MAP", ConfigType::Map},
+    {"KMIN_MAP", ConfigType::Map},
+    {"PMAX_MAP", ConfigType::Map},
+    {"BUFFER_SIZE", ConfigType::Whole},
+    {"QLEN_MON_START", ConfigType::Whole},
+    {"QLEN_MON_END", ConfigType::Whole},
+    {"DATA_RATE", ConfigType::Text},
+    {"LINK_DELAY", ConfigType::Text},
+    {"FLOW_INPUT_FILE", ConfigType::Text, Conweave},
+    {"CNP_OUTPUT_FILE", ConfigType::Text, Conweave},
+    {"VOQ_MON_FILE", ConfigType::Text, Conweave},
+    {"VOQ_MON_DETAIL_FILE", ConfigType::Text, Conweave},
+    {"UPLINK_MON_FILE", ConfigType::Text, Conweave},
+    {"CONN_MON_FILE", ConfigType::Text, Conweave},
+    {"EST_ERROR_MON_FILE", ConfigType::Text, Conweave},
+    {"SW_MONITORING_INTERVAL", ConfigType::Whole, Conweave},
+    {"FLOWGEN_START_TIME", ConfigType::Real, Conweave},
+    {"FLOWGEN_STOP_TIME", ConfigType::Real, Conweave},
+    {"LB_MODE", ConfigType::Whole, Conweave},
+    {"ENABLE_PFC", ConfigType::Flag, Conweave},
+    {"ENABLE_IRN", ConfigType::Flag, Conweave},
+    {"LOAD", ConfigType::Real, Conweave},
+    {"RANDOM_SEED", ConfigType::Whole, Conweave},
+    {"NIC_TOTAL_PAUSE_TIME", ConfigType::Real, SimAi},
+    {"BW_MON_FILE", ConfigType::Text, SimAi},
+    {"RATE_MON_FILE", ConfigType::Text, SimAi},
+    {"CNP_MON_FILE", ConfigType::Text, SimAi},
+    {"MON_START", ConfigType::Whole, SimAi},
+    {"MON_END", ConfigType::Whole, SimAi},
+    {"QP_MON_INTERVAL", ConfigType::Whole, SimAi},
+    {"BW_MON_INTERVAL", ConfigType::Whole, SimAi},
+    {"QLEN_MON_INTERVAL", ConfigType::Whole, SimAi},
+    {"HEADROOM_FACTOR", ConfigType::Real, AstraSim},
 };
 constexpr std::string_view kConweavePrefix = "CONWEAVE_"; // its own values, one word each
 
 constexpr uint64_t kMostPairs = 64;
 constexpr double kMostNumber = 1e18;
 
-const Key *find_key(std::string_view word) {
-  static constexpr Key kConweaveKey{"", Type::Text, Conweave};
-  const auto found = std::ranges::find(kKeys, word, &Key::name);
+const ConfigKey *find_key(std::string_view word) {
+  static constexpr ConfigKey kConweaveKey{"", ConfigType::Text, Conweave};
+  const auto found = std::ranges::find(kKeys, word, &ConfigKey::name);
   if (found != std::end(kKeys))
     return found;
   return word.starts_with(kConweavePrefix) ? &kConweaveKey : nullptr;
@@ -131,7 +131,7 @@ private:
   // Braces are words like others there: what is in them is skipped because no key has that name.
   Status next() {
     const auto token = XR_TRY(tokens_.take("a key"));
-    const Key *key = find_key(token.text);
+    const ConfigKey *key = find_key(token.text);
     const bool opens = token.text.find('{') != std::string::npos;
     const bool commented = comment_ || opens;
     comment_ = commented && token.text.find('}') == std::string::npos;
@@ -155,7 +155,7 @@ private:
 
   Error unknown(const std::string &word) const {
     std::vector<std::string_view> names;
-    for (const Key &key : kKeys)
+    for (const ConfigKey &key : kKeys)
       names.push_back(key.name);
     const std::string near = parse::nearest(word, names);
     return tokens_.wrong(fmt::format("'{}' is not a key", word),
@@ -163,7 +163,7 @@ private:
                                       : fmt::format("did you mean {}?", near));
   }
 
-  Result<HpccConfig::Value> value_of(const Key &key, const std::string &name) {
+  Result<HpccConfig::Value> value_of(const ConfigKey &key, const std::string &name) {
     HpccConfig::Value value;
     const auto whole = [&](uint64_t most) -> Status {
       value.numbers.push_back(static_cast<double>(XR_TRY(tokens_.whole(name, 0, most))));
@@ -171,28 +171,28 @@ private:
     };
     constexpr uint64_t kMostWhole = 1ULL << 53;
     switch (key.type) {
-    case Type::Flag:
+    case ConfigType::Flag:
       XR_TRY(whole(1));
       break;
-    case Type::Whole:
+    case ConfigType::Whole:
       XR_TRY(whole(kMostWhole));
       break;
-    case Type::Real:
+    case ConfigType::Real:
       value.numbers.push_back(XR_TRY(tokens_.real(name, 0, kMostNumber)));
       break;
-    case Type::Rate:
+    case ConfigType::Rate:
       value.numbers.push_back(static_cast<double>(XR_TRY(tokens_.rate(name))));
       break;
-    case Type::Text:
+    case ConfigType::Text:
       value.text = XR_TRY(tokens_.take(name)).text;
       break;
-    case Type::Map: {
+    case ConfigType::Map: {
       const auto count = XR_TRY(tokens_.whole(name, 0, kMostPairs));
       for (uint64_t i = 0; i < 2 * count; i++)
         value.numbers.push_back(XR_TRY(tokens_.real(name, 0, kMostNumber)));
       break;
     }
-    case Type::Three:
+    case ConfigType::Three:
       for (unsigned i = 0; i < 3; i++)
         XR_TRY(whole(kMostWhole));
     }

@@ -64,8 +64,8 @@ std::string text_of(As as, double value) {
 }
 
 // Error: the key has a value that its parameter here does not take.
-Result<std::string> words_of(const std::string &algorithm, std::span<const Word> rows,
-                             HpccConfig &config) {
+Result<std::string> control_words(const std::string &algorithm, std::span<const Word> rows,
+                                  HpccConfig &config) {
   std::string words = algorithm;
   std::vector<std::string> missing;
   for (const Word &row : rows) {
@@ -106,15 +106,15 @@ Status check_hpcc(HpccConfig &config) {
 Result<HpccControl> hpcc_control(HpccConfig &config) {
   const double mode = XR_TRY(config.needed("CC_MODE"));
   if (mode == 1)
-    return HpccControl{1, XR_TRY(words_of("dcqcn preset hpcc", kDcqcn, config))};
+    return HpccControl{1, XR_TRY(control_words("dcqcn preset hpcc", kDcqcn, config))};
   if (mode == 3) {
     XR_TRY(check_hpcc(config));
-    return HpccControl{3, XR_TRY(words_of("hpcc", kHpcc, config))};
+    return HpccControl{3, XR_TRY(control_words("hpcc", kHpcc, config))};
   }
   if (mode == 7)
-    return HpccControl{7, XR_TRY(words_of("timely", kTimely, config))};
+    return HpccControl{7, XR_TRY(control_words("timely", kTimely, config))};
   if (mode == 8)
-    return HpccControl{8, XR_TRY(words_of("dctcp", kDctcp, config))};
+    return HpccControl{8, XR_TRY(control_words("dctcp", kDctcp, config))};
   return config.wrong("CC_MODE",
                       fmt::format("{}{} of {} is not here", mode, mode == 10 ? " (PINT)" : "",
                                   hpcc_dialect_name(config.dialect)),

@@ -19,11 +19,11 @@ namespace {
 
 constexpr uint64_t kBegins = 2'000'000'000; // ns: when flows of its generator begin
 constexpr double kMostStop = 1e6;           // s
-constexpr uint32_t kFrameOverhead = 62;     // bytes of a frame with FCS that are not payload
+constexpr uint32_t kHpccFrameOverhead = 62; // bytes of a frame with FCS that are not payload
 
-class Importer {
+class HpccImporter {
 public:
-  Importer(HpccConfig config, HpccNetwork network, HpccFlows flows)
+  HpccImporter(HpccConfig config, HpccNetwork network, HpccFlows flows)
       : config_(std::move(config)), network_(std::move(network)), flows_(std::move(flows)),
         dialect_(network_.simai ? HpccDialect::SimAi : config_.dialect) {}
 
@@ -167,7 +167,7 @@ private:
     std::string yaml = fmt::format("  - congestion: \"{}\"\n"
                                    "    words: \"write frame-size {} dscp {} ack-every {}\"\n"
                                    "    list: |\n",
-                                   control, sent_ + kFrameOverhead, 8 * priority, ack_every_);
+                                   control, sent_ + kHpccFrameOverhead, 8 * priority, ack_every_);
     for (const size_t index : members) {
       const HpccFlow &flow = flows_.flows[index];
       yaml += fmt::format("      {} {} {} {}ns\n", network_.name_of(flow.src),
@@ -294,7 +294,7 @@ private:
 
 Result<ImportedExperiment> hpcc_experiment(HpccConfig config, HpccNetwork network,
                                            HpccFlows flows) {
-  return Importer(std::move(config), std::move(network), std::move(flows)).make();
+  return HpccImporter(std::move(config), std::move(network), std::move(flows)).make();
 }
 
 } // namespace xr::importers

@@ -13,14 +13,14 @@ namespace xr::importers {
 
 namespace {
 
-constexpr uint64_t kMostNodes = 20'000, kMostLinks = 200'000, kMostFlows = 1'000'000;
+constexpr uint64_t kMostHpccNodes = 20'000, kMostLinks = 200'000, kMostFlows = 1'000'000;
 constexpr uint64_t kLeastRate = 1'000'000, kMostRate = 10'000'000'000'000; // bit/s
 constexpr uint64_t kMostDelay = 1'000'000'000;                             // ns
-constexpr uint64_t kHeaders = 48; // bytes of a packet that are not payload
+constexpr uint64_t kAckBytes = 48; // bytes of a packet that are not payload
 
-class TopologyReader {
+class HpccTopologyReader {
 public:
-  TopologyReader(std::string_view text, const std::string &name) : tokens_(text, name) {}
+  HpccTopologyReader(std::string_view text, const std::string &name) : tokens_(text, name) {}
 
   Result<HpccNetwork> read() {
     if (tokens_.done())
@@ -31,9 +31,9 @@ public:
           fmt::format("the first line has {} words", words),
           "NODES SWITCHES LINKS; SimAI: NODES GPUS NVSWITCHES SWITCHES LINKS TYPE");
     net_.simai = words == 6;
-    const auto nodes = XR_TRY(tokens_.whole("nodes", 2, kMostNodes));
+    const auto nodes = XR_TRY(tokens_.whole("nodes", 2, kMostHpccNodes));
     if (net_.simai)
-      XR_TRY(tokens_.whole("GPUs of a server", 0, kMostNodes));
+      XR_TRY(tokens_.whole("GPUs of a server", 0, kMostHpccNodes));
     if (net_.simai)
       net_.nvswitches = static_cast<uint32_t>(XR_TRY(tokens_.whole("NVSwitches", 0, nodes)));
     const auto switches =
@@ -110,7 +110,7 @@ std::string HpccNetwork::queue_name(const Link &link, uint32_t from) const {
 }
 
 Result<HpccNetwork> read_hpcc_network(std::string_view text, const std::string &name) {
-  return TopologyReader(text, name).read();
+  return HpccTopologyReader(text, name).read();
 }
 
 Result<HpccFlows> read_hpcc_flows(std::string_view text, const std::string &name,
@@ -189,7 +189,7 @@ HpccPaths::Largest HpccPaths::largest() const {
 }
 
 uint64_t hpcc_standalone_ns(uint64_t bytes, uint64_t payload, const HpccPath &path) {
-  const uint64_t all = bytes + ((bytes - 1) / payload + 1) * kHeaders;
+  const uint64_t all = bytes + ((bytes - 1) / payload + 1) * kAckBytes;
   return path.rtt_ns + all * 8'000'000'000 / path.rate;
 }
 

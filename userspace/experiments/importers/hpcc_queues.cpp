@@ -14,7 +14,7 @@ namespace xr::importers {
 namespace {
 
 constexpr double kKilobyte = 1000, kMebibyte = 1 << 20;
-constexpr double kMostBytes = UINT32_MAX;
+constexpr double kMostQueueBytes = UINT32_MAX;
 constexpr uint64_t kOfPort = 4096;   // bytes that the simulator keeps for each port
 constexpr uint64_t kXonBelow = 3072; // XOFF - XON there
 constexpr unsigned kShift = 3;       // threshold = free >> shift, for a port of the NIC's rate
@@ -67,7 +67,7 @@ private:
       return config_.wrong("BUFFER_SIZE",
                            fmt::format("headroom and ports of a switch need {:.0f} bytes", most),
                            fmt::format("at least {:.0f} (MiB)", std::ceil(most / kMebibyte) + 1));
-    if (size > kMostBytes)
+    if (size > kMostQueueBytes)
       return config_.wrong("BUFFER_SIZE", "it is 4 GiB or more", "at most 4095 (MiB)");
     const auto free = static_cast<uint64_t>(size - most);
     words_ = fmt::format("buffer {}", free);
@@ -93,7 +93,7 @@ private:
     const double least = XR_TRY(of_rate("KMIN_MAP", rate)) * kKilobyte,
                  most = XR_TRY(of_rate("KMAX_MAP", rate)) * kKilobyte,
                  probability = XR_TRY(of_rate("PMAX_MAP", rate));
-    if (most > kMostBytes)
+    if (most > kMostQueueBytes)
       return config_.wrong("KMAX_MAP", fmt::format("Kmax {} is above 4 GB", most), "in KB");
     if (least > most)
       return config_.wrong("KMIN_MAP", fmt::format("Kmin {} is above Kmax {}", least, most),

@@ -14,12 +14,12 @@ namespace xr::importers {
 namespace {
 
 constexpr const char *kRate = "100gbit", *kDelay = "1us";
-constexpr size_t kMostLinks = 256; // of a switch
-constexpr size_t kMostPods = 32;   // of a fat tree
+constexpr size_t kMostSwitchLinks = 256; // of a switch
+constexpr size_t kMostPods = 32;         // of a fat tree
 
 // Ranks that one switch does not have links for are in the smallest fat tree that has hosts.
 Result<std::string> topology(size_t ranks) {
-  if (ranks > kMostLinks) {
+  if (ranks > kMostSwitchLinks) {
     size_t k = 4;
     while (k < kMostPods && k * k * k / 4 < ranks)
       k += 2;
@@ -54,7 +54,8 @@ Result<ImportedExperiment> job_file(const std::string &format, const std::string
   out.notes.push_back(fmt::format("{} ranks, {} operations; the network is chosen here: a host for "
                                   "each rank at {}, {}, {}",
                                   ranks, job.operations.size(),
-                                  ranks > kMostLinks ? "a fat tree" : "one switch", kRate, kDelay));
+                                  ranks > kMostSwitchLinks ? "a fat tree" : "one switch", kRate,
+                                  kDelay));
   return out;
 }
 

@@ -22,18 +22,18 @@ using Type = LuminaEvent::Type;
 
 constexpr size_t kMostRules = 64; // of a port
 constexpr uint64_t kMostWindow = 1U << 20;
-constexpr uint64_t kBuffer = 16'000'000; // of the experiment's switches
-constexpr double kDelay = 4e-6;          // s: there and back, over two links each way
-constexpr double kFrameOverhead = 82;    // bytes of headers and FCS of a packet
+constexpr uint64_t kBuffer = 16'000'000;    // of the experiment's switches
+constexpr double kRoundTrip = 4e-6;         // s: there and back, over two links each way
+constexpr double kLuminaFrameOverhead = 82; // bytes of headers and FCS of a packet
 
 Error at(const std::string &name, const LuminaEvent &event, const std::string &what,
          std::string hint = {}) {
   return {fmt::format("{}:{}: data-pkt-events: {}", name, event.line, what), std::move(hint)};
 }
 
-class Importer {
+class LuminaImporter {
 public:
-  Importer(const LuminaFile &file, std::string name) : file_(file), name_(std::move(name)) {}
+  LuminaImporter(const LuminaFile &file, std::string name) : file_(file), name_(std::move(name)) {}
 
   Result<ImportedExperiment> make() {
     XR_TRY(check());
@@ -189,10 +189,10 @@ private:
     }
     const double timer = 4.096e-6 * std::pow(2, static_cast<double>(file_.timeout));
     const double bytes = static_cast<double>(file_.message_size) +
-                         kFrameOverhead * static_cast<double>(file_.packets());
+                         kLuminaFrameOverhead * static_cast<double>(file_.packets());
     const auto messages = static_cast<double>(file_.messages);
     const double sent = bytes * messages * static_cast<double>(file_.qps) * 8 / bits_per_second();
-    const double waits = kDelay * messages * static_cast<double>(3 + file_.events.size());
+    const double waits = kRoundTrip * messages * static_cast<double>(3 + file_.events.size());
     const double seconds = 3 * sent + 2 * waits + 1.5 * most * timer;
     const double step = std::pow(10, std::floor(std::log10(seconds)));
     out_.duration_ns = static_cast<uint64_t>(std::llround(std::ceil(seconds / step) * step * 1e9));
@@ -270,7 +270,7 @@ private:
 
 Result<ImportedExperiment> lumina(const std::string &text, const std::string &name) {
   const auto file = XR_TRY(read_lumina(text, name));
-  return Importer(file, name).make();
+  return LuminaImporter(file, name).make();
 }
 
 } // namespace xr::importers

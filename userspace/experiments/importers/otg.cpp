@@ -26,11 +26,11 @@ constexpr uint64_t kMbit = 100'000;
 constexpr uint16_t kPort = 49152; // OTG's default of udp_source_port
 constexpr const char *kVerbs[] = {"write", "write-imm", "send", "send-imm", "read"};
 constexpr const char *kEcn[] = {"not-ect", "ect1", "ect0", "ce"}; // by the two bits
-constexpr unsigned kMostTimeout = 31;                             // of the code
+constexpr unsigned kMostTimeoutExponent = 31;                     // of the code
 
-class Importer {
+class OtgImporter {
 public:
-  Importer(const otg::Config &config, std::string name, std::vector<std::string> notes)
+  OtgImporter(const otg::Config &config, std::string name, std::vector<std::string> notes)
       : config_(config), name_(std::move(name)), notes_(std::move(notes)) {}
 
   Result<ImportedExperiment> make() {
@@ -292,7 +292,7 @@ private:
       words.emplace_back("timeout: 0");
     } else if (port.timeout_ms) {
       unsigned code = 1;
-      while (code < kMostTimeout &&
+      while (code < kMostTimeoutExponent &&
              4.096e-3 * std::pow(2, code) < static_cast<double>(*port.timeout_ms))
         code++;
       words.push_back(fmt::format("timeout: {}", code));
@@ -394,7 +394,7 @@ Result<ImportedExperiment> otg(const std::string &text, const std::string &name)
   std::vector<std::string> notes = findings.all_warnings();
   if (!unused.empty())
     notes.push_back(fmt::format("without an effect here: {}", fmt::join(unused, ", ")));
-  return Importer(config, name, std::move(notes)).make();
+  return OtgImporter(config, name, std::move(notes)).make();
 }
 
 } // namespace xr::importers

@@ -27,7 +27,7 @@ using simulate::FlowSetup;
 
 constexpr size_t kDocumentation = 254; // hosts of 192.0.2.0/24; more are in 198.18.0.0/15
 constexpr size_t kBenchmarking = (1 << 17) - 2;
-constexpr uint32_t kHeaders = 64; // of IP and RoCE, at most (otg/read_rocev2.cpp)
+constexpr uint32_t kMostHeaders = 64; // of IP and RoCE, at most (otg/read_rocev2.cpp)
 constexpr uint64_t kPlainMtu = 1500, kJumboMtu = 9000;
 constexpr uint64_t kMostTimeout = 5369, kMostRetries = 254, kMostCnpTime = 255;
 
@@ -171,7 +171,7 @@ private:
   }
 
   uint64_t mtu_of(const Host &host) const {
-    return host.pmtu + kHeaders <= kPlainMtu ? kPlainMtu : kJumboMtu;
+    return host.pmtu + kMostHeaders <= kPlainMtu ? kPlainMtu : kJumboMtu;
   }
 
   // One layer1 for ports of the same speed and MTU.

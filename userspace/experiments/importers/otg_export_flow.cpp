@@ -24,7 +24,7 @@ using otg::Json;
 
 constexpr double kFraming = 24; // FCS, preamble and gap
 // Of a full packet that is neither the first nor the last: Ethernet, IPv4, UDP, BTH, iCRC.
-constexpr double kHeaders = 14 + 20 + 8 + 12 + 4;
+constexpr double kFlowHeaders = 14 + 20 + 8 + 12 + 4;
 constexpr uint32_t kPmtus[] = {256, 512, 1024, 2048, 4096};
 
 Error no(const std::string &what, const std::string &hint = {}) {
@@ -115,7 +115,7 @@ void pmtu_of(const flow::Flow &flow, OtgFlow &made) {
 
 // The part of the line, in the bytes that the line counts.
 double percent_of(const Rate &rate, uint32_t pmtu, const OtgLine &whole) {
-  const double frame = kHeaders + pmtu;
+  const double frame = kFlowHeaders + pmtu;
   const double counted = whole.layer1 ? frame + kFraming : frame; // bytes of a packet
   const auto line = static_cast<double>(whole.rate);
   switch (rate.kind) {

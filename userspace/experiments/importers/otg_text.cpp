@@ -18,8 +18,8 @@ namespace {
 
 using otg::Json;
 
-constexpr unsigned kMostDepth = 64;       // the model has 15
-constexpr size_t kMostNodes = 20'000'000; // aliases may repeat what the file has once
+constexpr unsigned kMostDepth = 64;           // the model has 15
+constexpr size_t kMostYamlNodes = 20'000'000; // aliases may repeat what the file has once
 
 // Whole text of [-+]?[0-9]+, 0o[0-7]+, 0x[0-9a-fA-F]+.
 std::optional<Json> whole_number(std::string_view text) {
@@ -78,7 +78,7 @@ public:
   Result<Json> read(const YAML::Node &node, unsigned depth = 0) {
     if (depth > kMostDepth)
       return parse::at_line(node, {"it is nested too deeply", "a configuration of OTG"});
-    if (++nodes_ > kMostNodes)
+    if (++nodes_ > kMostYamlNodes)
       return parse::at_line(node, {"it is too large", "fewer aliases"});
     if (node.IsMap())
       return map(node, depth);

@@ -18,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 using experiment::CaptureSetup;
 
-constexpr auto kPatience = 5s;
+constexpr auto kCapturePatience = 5s;
 
 const RunPort &port_of(CaptureSetup::Point port, const RunPorts &ports) {
   switch (port) {
@@ -75,7 +75,7 @@ struct Captures::State {
       item.status = item.run->run([&item] { item.begun = true; }, [](const CaptureSummary &) {});
       item.ended = true;
     });
-    const auto until = std::chrono::steady_clock::now() + kPatience;
+    const auto until = std::chrono::steady_clock::now() + kCapturePatience;
     while (!item.begun && !item.ended && std::chrono::steady_clock::now() < until)
       std::this_thread::sleep_for(1ms);
     if (item.ended && !item.status)

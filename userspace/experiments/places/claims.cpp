@@ -19,7 +19,7 @@ namespace xr::places {
 
 namespace {
 
-constexpr const char *kPrefix = "run-"; // run-PID-START-ports
+constexpr const char *kClaimPrefix = "run-"; // run-PID-START-ports
 
 // A line a port: inode of the namespace, name of the port.
 void detach_listed(const std::string &path, std::vector<std::string> &detached) {
@@ -43,7 +43,7 @@ Result<PortClaims> PortClaims::take(const std::vector<RunPort> &ports) {
   if (mkdir(datapath::Lock::kDirectory, 0755) < 0 && errno != EEXIST)
     return errno_error(errno, fmt::format("cannot make {}", datapath::Lock::kDirectory));
   PortClaims claims(
-      fmt::format("{}/{}{}-ports", datapath::Lock::kDirectory, kPrefix, own_process_name()));
+      fmt::format("{}/{}{}-ports", datapath::Lock::kDirectory, kClaimPrefix, own_process_name()));
   errno = 0;
   std::ofstream file(claims.path_, std::ios::app);
   for (const RunPort &port : ports) {
@@ -69,8 +69,8 @@ std::vector<std::string> release_stale_claims() {
   std::error_code error;
   for (const auto &entry : std::filesystem::directory_iterator(datapath::Lock::kDirectory, error)) {
     const std::string name = entry.path().filename();
-    if (!name.starts_with(kPrefix) ||
-        !names_ended_process(name.substr(std::char_traits<char>::length(kPrefix))))
+    if (!name.starts_with(kClaimPrefix) ||
+        !names_ended_process(name.substr(std::char_traits<char>::length(kClaimPrefix))))
       continue;
     detach_listed(entry.path(), detached);
     std::filesystem::remove(entry.path(), error);

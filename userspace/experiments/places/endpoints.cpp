@@ -29,7 +29,7 @@ namespace {
 using namespace std::chrono_literals;
 using Point = experiment::CaptureSetup::Point;
 
-constexpr auto kPatience = 5s;
+constexpr auto kEndpointPatience = 5s;
 constexpr auto kWireReports = 10ms;
 constexpr uint32_t kStreams = 8192;     // of each port; requests, answers and CNPs of all QPs
 constexpr uint64_t kChunk = 4096;       // bytes of memory for a frame
@@ -246,7 +246,7 @@ Status Endpoints::start() {
     const std::lock_guard lock(state->mutex);
     state->wire_report = report;
   });
-  const auto until = std::chrono::steady_clock::now() + kPatience;
+  const auto until = std::chrono::steady_clock::now() + kEndpointPatience;
   while (wire().ports[0].link.empty() || wire().ports[1].link.empty()) {
     if (Status s = check(); !s)
       return s;
@@ -258,7 +258,7 @@ Status Endpoints::start() {
 }
 
 Status Endpoints::start_senders() {
-  const auto until = std::chrono::steady_clock::now() + kPatience;
+  const auto until = std::chrono::steady_clock::now() + kEndpointPatience;
   if (!state_->send.run) {
     state_->begun_ns = monotonic_ns();
     return {};

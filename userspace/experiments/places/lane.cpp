@@ -17,12 +17,12 @@ namespace xr::places {
 
 namespace {
 
-constexpr const char *kPrefix = "xr-run-";
+constexpr const char *kNetnsPrefix = "xr-run-";
 constexpr const char *kSender = "tx0", *kLeft = "box0", *kRight = "box1", *kReceiver = "rx0";
 
 // xr-run-PID-START-ROLE
 bool is_stale(const std::string &name) {
-  return name.starts_with(kPrefix) && names_ended_process(name.substr(strlen(kPrefix)));
+  return name.starts_with(kNetnsPrefix) && names_ended_process(name.substr(strlen(kNetnsPrefix)));
 }
 
 // The program goes off the ports first: its pins stay when a namespace goes.
@@ -46,7 +46,7 @@ void remove_stale_lanes() {
 
 Result<Lane> Lane::make(uint32_t mtu) {
   remove_stale_lanes();
-  const std::string id = kPrefix + own_process_name();
+  const std::string id = kNetnsPrefix + own_process_name();
   Lane lane;
   for (const auto &[name, role] :
        {std::pair{&lane.senders_, "send"}, std::pair{&lane.wire_, "wire"},

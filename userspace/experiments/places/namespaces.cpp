@@ -20,7 +20,7 @@ using experiment::Experiment;
 using experiment::Subject;
 
 // Only the bottleneck is measured.
-Result<Subject> subject_of(const Experiment &experiment, const Plan &plan) {
+Result<Subject> subject_in_namespaces(const Experiment &experiment, const Plan &plan) {
   Subject subject = experiment.subject;
   subject.queues = {plan.queue};
   subject.sampled.erase({experiment::RowKind::Queue, "paused_ns"});
@@ -43,7 +43,7 @@ Result<ExperimentResult> run_in_namespaces(const Experiment &experiment,
   if (!experiment.captures.empty() && options.out.empty())
     return Error{"a capture needs a directory for its files", "--out DIR"}.as_usage();
   XR_TRY(check_speed(plan, scenario, options.scale));
-  auto subject = XR_TRY(subject_of(experiment, plan));
+  auto subject = XR_TRY(subject_in_namespaces(experiment, plan));
   const auto note = [&](const std::string &text) {
     if (options.note)
       options.note(text);

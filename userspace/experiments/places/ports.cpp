@@ -28,9 +28,9 @@ using experiment::Experiment;
 using experiment::RowKind;
 using experiment::Subject;
 
-constexpr uint64_t kLead = 100'000'000;       // ns, from the rules to the first packet
-constexpr uint64_t kPatience = 5'000'000'000; // for the receivers' MAC, without a start time
-constexpr uint64_t kReadyIn = 5'000'000'000;  // from the MAC to the start
+constexpr uint64_t kLead = 100'000'000;          // ns, from the rules to the first packet
+constexpr uint64_t kMacPatience = 5'000'000'000; // for the receivers' MAC, without a start time
+constexpr uint64_t kReadyIn = 5'000'000'000;     // from the MAC to the start
 constexpr uint64_t kStep = 50'000'000;
 constexpr uint64_t kMillisecond = 1'000'000;
 
@@ -54,7 +54,7 @@ RunPorts ports_of_role(RunPorts ports, const std::string &role) {
   return ports;
 }
 
-Subject subject_of(const Experiment &experiment, const Plan &plan, const RunPorts &ports) {
+Subject subject_on_ports(const Experiment &experiment, const Plan &plan, const RunPorts &ports) {
   Subject subject = experiment.subject;
   subject.queues.clear();
   subject.aliases.clear();
@@ -129,11 +129,11 @@ private:
 
   // Each expectation is for a process that measures all of its columns.
   Status judge_here() {
-    subject_ = subject_of(experiment_, plan_, ports_);
+    subject_ = subject_on_ports(experiment_, plan_, ports_);
     std::vector<Subject> others;
     if (!options_.role.empty())
       for (const std::string &role : options_.names.roles())
-        others.push_back(subject_of(experiment_, plan_, ports_of_role(named_, role)));
+        others.push_back(subject_on_ports(experiment_, plan_, ports_of_role(named_, role)));
     for (const experiment::Expectation &expectation : experiment_.expectations) {
       const Status here = expectation.check(subject_);
       if (here)
@@ -176,7 +176,7 @@ private:
       return given;
     const uint64_t patience =
         options_.at_ns ? options_.at_ns - std::min(options_.at_ns, realtime_ns() + kReadyIn)
-                       : kPatience;
+                       : kMacPatience;
     return find_mac(ports_.sender, plan_, patience, [this] { return go_on(); });
   }
 

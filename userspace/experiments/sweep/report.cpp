@@ -32,7 +32,7 @@ std::string count_text(const std::vector<SweepPoint> &points) {
   return fmt::format("{} point{}, {} seeds each", seeds.size(), seeds.size() == 1 ? "" : "s", each);
 }
 
-std::vector<Value> row_of(const SweepPoint &point) {
+std::vector<Value> report_row(const SweepPoint &point) {
   const SweepNumbers &n = point.numbers;
   return {point.number,
           settings_text(point.settings, {}),
@@ -67,7 +67,7 @@ Table points_table(const std::vector<SweepPoint> &points) {
   std::vector<std::vector<Value>> rows;
   rows.reserve(points.size());
   for (const SweepPoint &point : points) {
-    auto &row = rows.emplace_back(row_of(point));
+    auto &row = rows.emplace_back(report_row(point));
     for (const std::string &key : keys)
       row.push_back(setting_of(point, key));
   }

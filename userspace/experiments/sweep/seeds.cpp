@@ -41,7 +41,7 @@ std::vector<Alike> alike(const std::vector<SweepPoint> &points) {
   return all;
 }
 
-std::vector<Value> row_of(const Alike &group) {
+std::vector<Value> seeds_row(const Alike &group) {
   AddedHistogram fct_ns, backlog;
   double rate = 0, least = 0, most = 0;
   uint64_t marked = 0, cnps = 0, drops = 0, retransmitted = 0;
@@ -91,7 +91,7 @@ Table seeds_table(const std::vector<SweepPoint> &points) {
   using enum Format;
   std::vector<std::vector<Value>> rows;
   for (const Alike &item : alike(points))
-    rows.push_back(row_of(item));
+    rows.push_back(seeds_row(item));
   return make_table({{"point", "POINT"},
                      {"points", "POINTS", Count},
                      {"left_out", "LEFT OUT", Count, Hide::Zero, Tone::Alarm},

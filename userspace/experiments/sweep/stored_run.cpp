@@ -33,7 +33,7 @@ void add_number(StoredRow &row, const std::string &column, const json &value) {
 }
 
 // A nested object, as backlog_bytes is, has a column for each of its keys.
-StoredRow row_of(Kind kind, const json &object) {
+StoredRow stored_row(Kind kind, const json &object) {
   StoredRow row{.kind = kind, .name = object.at("name")};
   for (const auto &[key, value] : object.items()) {
     if (std::find(std::begin(kNames), std::end(kNames), key) != std::end(kNames))
@@ -49,7 +49,7 @@ StoredRow row_of(Kind kind, const json &object) {
   return row;
 }
 
-template <typename T> std::optional<T> optional(const json &object, const char *key) {
+template <typename T> std::optional<T> optional_at(const json &object, const char *key) {
   const auto found = object.find(key);
   if (found == object.end() || found->is_null())
     return {};
@@ -58,8 +58,8 @@ template <typename T> std::optional<T> optional(const json &object, const char *
 
 ExperimentPrediction prediction_of(const json &object) {
   ExperimentPrediction prediction;
-  prediction.queue_bytes = optional<double>(object, "queue_bytes");
-  prediction.share_bps = optional<double>(object, "share_bps");
+  prediction.queue_bytes = optional_at<double>(object, "queue_bytes");
+  prediction.share_bps = optional_at<double>(object, "share_bps");
   return prediction;
 }
 
@@ -91,15 +91,15 @@ Result<StoredRun> read_stored_run(const std::string &text) {
     run.rows.push_back({.numbers = {{"jain", result.measured.jain},
                                     {"packets", static_cast<double>(result.measured.packets)}}});
     for (const json &flow : stored.at("flows")) {
-      run.rows.push_back(row_of(Kind::Flow, flow));
+      run.rows.push_back(stored_row(Kind::Flow, flow));
       ExperimentFlow experiment_flow;
       experiment_flow.name = flow.at("name");
-      experiment_flow.fct_ns = optional<uint64_t>(flow, "fct_ns");
-      experiment_flow.slowdown = optional<double>(flow, "slowdown");
+      experiment_flow.fct_ns = optional_at<uint64_t>(flow, "fct_ns");
+      experiment_flow.slowdown = optional_at<double>(flow, "slowdown");
       result.measured.flows.push_back(std::move(experiment_flow));
     }
     for (const json &queue : stored.at("queues")) {
-      run.rows.push_back(row_of(Kind::Queue, queue));
+      run.rows.push_back(stored_row(Kind::Queue, queue));
       result.measured.queues.emplace_back().name = queue.at("name");
     }
     return run;

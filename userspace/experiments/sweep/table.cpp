@@ -15,7 +15,7 @@ using namespace report;
 
 namespace {
 
-constexpr const char *kNumber = "number", *kSeed = "seed";
+constexpr const char *kNumber = "number", *kSeedColumn = "seed";
 // A key with the name of another column.
 constexpr const char *kSetting = "setting.";
 
@@ -93,15 +93,15 @@ struct KeyColumn {
 
 // The name of a key's column.
 std::string column_name(const std::string &name) {
-  const bool other = name == kNumber || name == kSeed || name == kVerdict || name == kFailure ||
-                     std::ranges::find(kMeasures, name) != std::end(kMeasures);
+  const bool other = name == kNumber || name == kSeedColumn || name == kVerdict ||
+                     name == kFailure || std::ranges::find(kMeasures, name) != std::end(kMeasures);
   return other ? kSetting + name : name;
 }
 
 std::vector<KeyColumn> key_columns(const std::vector<SweepPoint> &points) {
   std::vector<KeyColumn> columns;
   for (const std::string &key : setting_keys(points)) {
-    if (key == kSeed)
+    if (key == kSeedColumn)
       continue;
     columns.push_back({column_name(key), key});
     if (const auto unit = unit_of(points, key); unit != parse::UnitKind::None)
@@ -111,13 +111,13 @@ std::vector<KeyColumn> key_columns(const std::vector<SweepPoint> &points) {
 }
 
 Value seed_of(const SweepPoint &point) {
-  const Value setting = setting_of(point, kSeed);
+  const Value setting = setting_of(point, kSeedColumn);
   if (std::holds_alternative<std::string>(setting))
     return setting;
   return point.failure.empty() ? Value{point.seed} : Value{};
 }
 
-std::vector<Value> row_of(const SweepPoint &point, const std::vector<KeyColumn> &keys) {
+std::vector<Value> table_row(const SweepPoint &point, const std::vector<KeyColumn> &keys) {
   std::vector<Value> row = {point.number};
   for (const KeyColumn &key : keys)
     row.push_back(key.cell(point));
@@ -138,7 +138,7 @@ Table sweep_table(const std::vector<SweepPoint> &points) {
   std::vector<Column> columns = {{kNumber, ""}};
   for (const KeyColumn &key : keys)
     columns.push_back({key.name, ""});
-  columns.push_back({kSeed, ""});
+  columns.push_back({kSeedColumn, ""});
   for (const char *measure : kMeasures)
     columns.push_back({measure, ""});
   columns.push_back({kVerdict, ""});
@@ -146,7 +146,7 @@ Table sweep_table(const std::vector<SweepPoint> &points) {
   std::vector<std::vector<Value>> rows;
   rows.reserve(points.size());
   for (const SweepPoint &point : points)
-    rows.push_back(row_of(point, keys));
+    rows.push_back(table_row(point, keys));
   return make_table(std::move(columns), std::move(rows));
 }
 

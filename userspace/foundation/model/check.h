@@ -7,12 +7,12 @@
 
 namespace xr {
 
-enum class Verdict { Ok, Info, Unknown, Warn, Fail };
+enum class CheckVerdict { Ok, Info, Unknown, Warn, Fail };
 
 struct Check {
   std::string group; // "kernel", "port", "roce"
   std::string name;  // a fixed short name, the same on every machine
-  Verdict verdict = Verdict::Ok;
+  CheckVerdict verdict = CheckVerdict::Ok;
   std::string text;      // a sentence without a full stop
   std::string hint = {}; // what the user can do: a command where one exists
 };

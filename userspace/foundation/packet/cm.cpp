@@ -17,7 +17,7 @@ constexpr uint8_t kBaseVersion = 1, kClassVersion = 2, kMethodSend = 3;
 constexpr uint32_t kQp1Key = 0x80010000;
 
 constexpr uint16_t kPermissiveLid = 0xffff; // RoCE has no LIDs
-constexpr uint8_t kHopLimit = 64;
+constexpr uint8_t kCmHopLimit = 64;
 
 // Offsets in the CM data of the fields that message kinds share; room == 0: unknown kind.
 struct Shape {
@@ -82,7 +82,7 @@ void write_primary_path(Writer &out, const CmMessage &message) {
   out.ipv6_address(message.remote_gid);
   out.put32(0); // flow label, rate
   out.put8(0);  // traffic class
-  out.put8(kHopLimit);
+  out.put8(kCmHopLimit);
   out.put8(0); // SL; the subnet-local bit is 0
   out.put8(static_cast<uint32_t>(message.ack_timeout) << 3);
 }

@@ -14,7 +14,7 @@ constexpr uint32_t kArpLength = 28;
 constexpr uint8_t kArpHead[] = {0, 1, 8, 0, 6, 4, 0}; // Ethernet, IPv4; the operation's high byte
 constexpr uint8_t kArpRequest = 1, kArpReply = 2;
 
-constexpr uint8_t kIcmp6 = 58, kHopLimit = 255;
+constexpr uint8_t kIcmp6 = 58, kNdHopLimit = 255;
 constexpr uint8_t kSolicitation = 135, kAdvertisement = 136;
 constexpr uint32_t kMessageLength = 24; // of either, without options
 constexpr uint8_t kSourceOption = 1, kTargetOption = 2;
@@ -123,7 +123,7 @@ std::optional<NeighbourMessage> parse_icmp6(std::span<const uint8_t> addresses,
 }
 
 std::optional<NeighbourMessage> parse_ipv6(std::span<const uint8_t> ip, NeighbourMessage message) {
-  if (ip.size() < ROCE_IPV6_LEN || ip[0] >> 4 != 6 || ip[6] != kIcmp6 || ip[7] != kHopLimit)
+  if (ip.size() < ROCE_IPV6_LEN || ip[0] >> 4 != 6 || ip[6] != kIcmp6 || ip[7] != kNdHopLimit)
     return {};
   const size_t length = roce_be16(&ip[4]);
   if (ip.size() < ROCE_IPV6_LEN + length)
@@ -164,7 +164,7 @@ std::vector<uint8_t> icmp6(const Ends &ends, const std::vector<Tag> &tags, const
   out.put32(6u << 28);
   out.put16(length);
   out.put8(kIcmp6);
-  out.put8(kHopLimit);
+  out.put8(kNdHopLimit);
   out.ipv6_address(ends.src);
   out.ipv6_address(ends.dst);
   out.put8(what.type);

@@ -49,17 +49,17 @@ uint32_t through_zeros(uint32_t crc, uint32_t bytes) {
   return crc;
 }
 
-template <unsigned Bytes> void store(uint8_t *to, uint64_t value) {
+template <unsigned Bytes> void store_field(uint8_t *to, uint64_t value) {
   if constexpr (Bytes == 3) {
     to[0] = static_cast<uint8_t>(value >> 16);
-    store<2>(to + 1, value);
+    store_field<2>(to + 1, value);
   } else {
     const uint64_t swapped = __builtin_bswap64(value << (64 - 8 * Bytes));
     memcpy(to, &swapped, Bytes);
   }
 }
 
-uint64_t load(const uint8_t *from, uint32_t bytes) {
+uint64_t load_field(const uint8_t *from, uint32_t bytes) {
   uint64_t value = 0;
   for (uint32_t i = 0; i < bytes; i++)
     value = value << 8 | from[i];
@@ -137,7 +137,7 @@ Template::Place Template::place(uint32_t header, uint32_t within, uint32_t bytes
 }
 
 Template::Place Template::place_at(uint32_t offset, uint32_t bytes) const {
-  return {offset, load(frame_.bytes.data() + offset, bytes)};
+  return {offset, load_field(frame_.bytes.data() + offset, bytes)};
 }
 
 void Template::parse() {
@@ -169,7 +169,7 @@ void Template::find_places() {
 // Returns the change of the CRC before the constant bytes.
 template <unsigned Bytes>
 inline uint32_t Template::write(uint8_t *frame, const Place &place, uint64_t value) const {
-  store<Bytes>(frame + place.offset, value);
+  store_field<Bytes>(frame + place.offset, value);
   const uint64_t change = value ^ place.base;
   if (!change)
     return 0;
@@ -219,23 +219,23 @@ void Template::stamp(uint8_t *frame, const Fields &fields) const {
 void Template::write_headers(uint8_t *frame, const Fields &fields) const {
   memcpy(frame, frame_.bytes.data(), frame_.layout.payload);
   if (src_port_.offset)
-    store<2>(frame + src_port_.offset, fields.src_port);
+    store_field<2>(frame + src_port_.offset, fields.src_port);
   frame[bth1_.offset] = static_cast<uint8_t>(flags_ | (fields.solicited ? 0x80u : 0));
-  store<3>(frame + dest_qp_.offset, fields.dest_qp);
-  store<4>(frame + psn_.offset,
-           psn_flags_ | (fields.psn & 0xffffff) | (fields.ack_req ? 0x80000000u : 0));
+  store_field<3>(frame + dest_qp_.offset, fields.dest_qp);
+  store_field<4>(frame + psn_.offset,
+                 psn_flags_ | (fields.psn & 0xffffff) | (fields.ack_req ? 0x80000000u : 0));
   if (!extends_)
     return;
   if (src_qp_.offset)
-    store<3>(frame + src_qp_.offset, fields.src_qp);
+    store_field<3>(frame + src_qp_.offset, fields.src_qp);
   if (immediate_.offset)
-    store<4>(frame + immediate_.offset, fields.immediate);
+    store_field<4>(frame + immediate_.offset, fields.immediate);
   if (aeth_.offset)
-    store<4>(frame + aeth_.offset, fields.aeth);
+    store_field<4>(frame + aeth_.offset, fields.aeth);
   if (dma_len_.offset)
-    store<4>(frame + dma_len_.offset, fields.dma_len);
+    store_field<4>(frame + dma_len_.offset, fields.dma_len);
   if (va_.offset)
-    store<8>(frame + va_.offset, fields.va);
+    store_field<8>(frame + va_.offset, fields.va);
 }
 
 void Template::set_stamp(uint8_t *frame, uint64_t sequence, uint64_t time_ns) const {

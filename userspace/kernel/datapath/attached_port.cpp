@@ -21,7 +21,7 @@ namespace {
 
 // Records per system call: enough to make the call cheap, few enough to let other threads run
 // between two calls.
-constexpr uint32_t kBatch = 4096;
+constexpr uint32_t kDumpedAtOnce = 4096;
 
 } // namespace
 
@@ -80,7 +80,7 @@ Status AttachedPort::read_streams(Snapshot &to) const {
 
   to.streams.resize(used);
   for (uint32_t first = 0; first < used;) {
-    uint32_t count = std::min(kBatch, used - first);
+    uint32_t count = std::min(kDumpedAtOnce, used - first);
     int error = read_batch(maps_.fd(map_names::streams), first, count, &to.streams[first], flags);
     if (error == EINVAL && flags) {
       flags = 0;

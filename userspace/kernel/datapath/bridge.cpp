@@ -25,8 +25,8 @@ namespace xr::datapath {
 namespace {
 
 // One port of the bridge while the bridge is being built.
-struct End {
-  End(Prepared ready_, const Bpffs &bpffs)
+struct BridgeEnd {
+  BridgeEnd(Prepared ready_, const Bpffs &bpffs)
       : ready(std::move(ready_)),
         pins(bpffs, ready.place.netns.value().inode(), ready.place.ifindex),
         undo(*ready.place.netns, ready.place.ifindex, bpffs, pins) {}
@@ -43,7 +43,7 @@ Mode mode_of(const AttachOptions &options) {
   return options.mode == Mode::Skb ? Mode::Skb : Mode::Native;
 }
 
-Status load(End &end, const End &other, roce_config config, bool second,
+Status load(BridgeEnd &end, const BridgeEnd &other, roce_config config, bool second,
             const AttachOptions &options) {
   config.features |= ROCE_FEATURE_FORWARD;
   config.side = second ? ROCE_KEY_SIDE : 0;
@@ -65,7 +65,7 @@ Status load(End &end, const End &other, roce_config config, bool second,
 }
 
 // Records in the pins that the bridge made the port promiscuous, so that detach undoes only that.
-Status go_promiscuous(const End &end) {
+Status go_promiscuous(const BridgeEnd &end) {
   const std::string &ifname = end.ready.place.ifname;
   auto facts = XR_TRY(host::read_link(ifname));
   if (facts.promiscuous)
@@ -74,7 +74,7 @@ Status go_promiscuous(const End &end) {
   return done ? host::set_promiscuous(ifname, true) : done;
 }
 
-Status take(const End &end, const AttachOptions &options) {
+Status take_end(const BridgeEnd &end, const AttachOptions &options) {
   const std::string &ifname = end.ready.place.ifname;
   if (auto done = go_promiscuous(end); !done)
     return done;
@@ -88,15 +88,16 @@ Status take(const End &end, const AttachOptions &options) {
                          "program after it would see none");
 }
 
-Status build(End &a, End &b, const AttachOptions &options, std::vector<std::string> &notes) {
+Status build(BridgeEnd &a, BridgeEnd &b, const AttachOptions &options,
+             std::vector<std::string> &notes) {
   roce_config config = make_config(options, take_frags(options, notes));
   if (auto done = load(a, b, config, false, options); !done)
     return done;
   if (auto done = load(b, a, config, true, options); !done)
     return done;
-  if (auto done = take(a, options); !done)
+  if (auto done = take_end(a, options); !done)
     return done;
-  return take(b, options);
+  return take_end(b, options);
 }
 
 // The statuses of both ports, if they are a bridge already. The caller holds the lock.
@@ -153,14 +154,14 @@ Result<BridgeReport> bridge(const std::string &a, const std::string &b, const st
     ready.push_back(std::move(*item));
   }
   const auto inside = XR_TRY(ready[0].place.netns->enter());
-  End first(std::move(ready[0]), bpffs), second(std::move(ready[1]), bpffs);
+  BridgeEnd first(std::move(ready[0]), bpffs), second(std::move(ready[1]), bpffs);
   const host::Netns &where = *first.ready.place.netns;
   XR_TRY(build(first, second, options, report.notes));
   first.undo.disarm();
   second.undo.disarm();
   // After both programs are attached: attaching changes some offloads.
   report.troubles = XR_TRY(bridge_preflight(where, a, b, mode_of(options) == Mode::Skb, fix));
-  for (const End *end : {&first, &second}) {
+  for (const BridgeEnd *end : {&first, &second}) {
     auto after = inspect(end->ready.place.ifname, &where, end->ifindex(), &end->pins);
     if (!after)
       return after.error();

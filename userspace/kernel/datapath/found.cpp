@@ -19,7 +19,7 @@ namespace xr::datapath {
 
 namespace {
 
-constexpr uint32_t kBatch = 4096;
+constexpr uint32_t kRecordsAtOnce = 4096;
 
 // Slots with a number that much below the newest are not being written any more.
 constexpr uint64_t kSettled = 64;
@@ -63,8 +63,9 @@ Result<std::vector<Slot>> read_slots(int fd, uint64_t newest, uint64_t &since, u
 
 Result<std::vector<roce_follow>> read_records(int fd, uint32_t used) {
   std::vector<roce_follow> records(used);
-  for (uint32_t first = 0; first < used; first += kBatch)
-    if (const int error = read_batch(fd, first, std::min(kBatch, used - first), &records[first], 0))
+  for (uint32_t first = 0; first < used; first += kRecordsAtOnce)
+    if (const int error =
+            read_batch(fd, first, std::min(kRecordsAtOnce, used - first), &records[first], 0))
       return errno_error(error, "cannot read the QP pairs");
   return records;
 }

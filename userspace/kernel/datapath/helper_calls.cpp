@@ -11,7 +11,7 @@ namespace xr::datapath {
 
 namespace {
 
-template <typename T> T read(std::span<const uint8_t> bytes, size_t offset) {
+template <typename T> T read_at(std::span<const uint8_t> bytes, size_t offset) {
   T value{};
   if (offset <= bytes.size() && sizeof(T) <= bytes.size() - offset)
     memcpy(&value, bytes.data() + offset, sizeof(T));
@@ -23,7 +23,7 @@ void patch(std::span<uint8_t> code, int32_t helper) {
   constexpr uint8_t kWide = BPF_LD | BPF_IMM | BPF_DW; // two slots; the second has no opcode
   constexpr bpf_insn kRefused = {BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, -EOPNOTSUPP};
   for (size_t at = 0; at + sizeof(bpf_insn) <= code.size(); at += sizeof(bpf_insn)) {
-    const auto insn = read<bpf_insn>(code, at);
+    const auto insn = read_at<bpf_insn>(code, at);
     if (insn.code == kWide)
       at += sizeof(bpf_insn);
     else if (insn.code == kCall && insn.src_reg == 0 && insn.imm == helper)
@@ -35,9 +35,9 @@ void patch(std::span<uint8_t> code, int32_t helper) {
 
 std::vector<uint8_t> without_calls(std::span<const uint8_t> object, int32_t helper) {
   std::vector<uint8_t> copy(object.begin(), object.end());
-  const auto header = read<Elf64_Ehdr>(object, 0);
+  const auto header = read_at<Elf64_Ehdr>(object, 0);
   for (size_t i = 0; i < header.e_shnum; i++) {
-    const auto section = read<Elf64_Shdr>(object, header.e_shoff + i * header.e_shentsize);
+    const auto section = read_at<Elf64_Shdr>(object, header.e_shoff + i * header.e_shentsize);
     if (section.sh_type == SHT_PROGBITS && section.sh_flags & SHF_EXECINSTR &&
         section.sh_offset <= copy.size() && section.sh_size <= copy.size() - section.sh_offset)
       patch(std::span(copy).subspan(section.sh_offset, section.sh_size), helper);

@@ -21,7 +21,7 @@ std::mutex sink_mutex;
 std::function<void(LogLevel, std::string_view)> sink;
 thread_local LogCapture *capture = nullptr;
 
-void take(LogLevel level, const char *format, va_list arguments) {
+void take_line(LogLevel level, const char *format, va_list arguments) {
   char *whole = nullptr;
   int length = vasprintf(&whole, format, arguments);
   if (length < 0)
@@ -39,12 +39,12 @@ void take(LogLevel level, const char *format, va_list arguments) {
 }
 
 int print_libbpf(enum libbpf_print_level level, const char *format, va_list arguments) {
-  take(static_cast<LogLevel>(level), format, arguments);
+  take_line(static_cast<LogLevel>(level), format, arguments);
   return 0;
 }
 
 int print_libxdp(enum libxdp_print_level level, const char *format, va_list arguments) {
-  take(static_cast<LogLevel>(level), format, arguments);
+  take_line(static_cast<LogLevel>(level), format, arguments);
   return 0;
 }
 

@@ -3,6 +3,8 @@
 // the BPF object has each of them.
 #pragma once
 
+#include <cstdint>
+
 // clang-format off
 #define XR_MAP_NAMES(X)                                                                            \
   X(opcodes) X(totals) X(streams) X(shared) X(asides) X(hints) X(events) X(rodata)                 \
@@ -14,7 +16,11 @@
   X(forward) X(twice) X(with_cnp) X(hold) X(link) X(wire)
 // clang-format on
 
-namespace xr::datapath::map_names {
+namespace xr::datapath {
+
+inline constexpr uint32_t kOnlyKey = 0; // of maps with one element
+
+namespace map_names {
 
 #define XR_NAME_(name) inline constexpr const char *name = #name;
 XR_MAP_NAMES(XR_NAME_)
@@ -23,4 +29,5 @@ XR_MAP_NAMES(XR_NAME_)
 // The pin of the rule set in use, the inner map of `rules`.
 inline constexpr const char *ruleset = "ruleset";
 
-} // namespace xr::datapath::map_names
+} // namespace map_names
+} // namespace xr::datapath

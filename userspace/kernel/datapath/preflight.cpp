@@ -67,7 +67,7 @@ struct Candidate {
 };
 
 // An interface and its namespace.
-struct End {
+struct CheckedEnd {
   std::shared_ptr<const host::Netns> netns;
   Way way;
   std::string name; // for a sentence: "left0 (netns left)"
@@ -125,7 +125,7 @@ const Candidate *find_by_nsid(const std::vector<Candidate> &all, const host::Net
   return nullptr;
 }
 
-Status read_end(End &end, const std::function<Result<host::LinkFacts>()> &read) {
+Status read_end(CheckedEnd &end, const std::function<Result<host::LinkFacts>()> &read) {
   const auto inside = XR_TRY(end.netns->enter());
   end.facts = XR_TRY(read());
   end.name = end.facts.ifname;
@@ -134,8 +134,8 @@ Status read_end(End &end, const std::function<Result<host::LinkFacts>()> &read) 
 }
 
 // The peer of a veth; nothing if its namespace cannot be found.
-std::optional<End> find_peer(const End &port) {
-  End peer;
+std::optional<CheckedEnd> find_peer(const CheckedEnd &port) {
+  CheckedEnd peer;
   peer.way = port.way;
   peer.netns = port.netns;
   std::string label;
@@ -157,7 +157,7 @@ std::optional<End> find_peer(const End &port) {
   return peer;
 }
 
-Status set_features(const End &end, const Names &names, bool on) {
+Status set_features(const CheckedEnd &end, const Names &names, bool on) {
   const auto inside = XR_TRY(end.netns->enter());
   for (const std::string &name : names) {
     auto features = host::read_features(end.facts.ifname);
@@ -170,7 +170,7 @@ Status set_features(const End &end, const Names &names, bool on) {
   return {};
 }
 
-std::string ethtool_command(const End &end, const Names &names, bool on) {
+std::string ethtool_command(const CheckedEnd &end, const Names &names, bool on) {
   std::string line = "ethtool -K " + end.facts.ifname;
   for (const std::string &name : names)
     line += fmt::format(" {} {}", name == "rx-gro" ? "gro" : name, on ? "on" : "off");
@@ -187,24 +187,25 @@ public:
 
 private:
   // Adds a trouble; with `fix`, also calls `repair`. Returns whether it is repaired.
-  bool report(const End &port, std::string text, std::string hint,
+  bool report(const CheckedEnd &port, std::string text, std::string hint,
               const std::function<Status()> &repair = {});
-  void report_features(const End &port, const End &where, Table names, const std::string &text);
+  void report_features(const CheckedEnd &port, const CheckedEnd &where, Table names,
+                       const std::string &text);
 
-  void check_link(const End &port, const std::optional<End> &peer);
-  void check_host_use(const End &port);
-  void check_own_features(const End &port, const End &other);
-  void report_unknown_peer(const End &port);
-  void check_peer_features(const End &port, const End &peer, const End &other);
-  void check_peer_mtu(End &port, const End &peer);
-  void check_port_mtus(End &a, End &b);
-  void check_large_frames(const End &port, const End &other);
-  void raise_mtu(End &end, uint32_t mtu, const std::string &text);
+  void check_link(const CheckedEnd &port, const std::optional<CheckedEnd> &peer);
+  void check_host_use(const CheckedEnd &port);
+  void check_own_features(const CheckedEnd &port, const CheckedEnd &other);
+  void report_unknown_peer(const CheckedEnd &port);
+  void check_peer_features(const CheckedEnd &port, const CheckedEnd &peer, const CheckedEnd &other);
+  void check_peer_mtu(CheckedEnd &port, const CheckedEnd &peer);
+  void check_port_mtus(CheckedEnd &a, CheckedEnd &b);
+  void check_large_frames(const CheckedEnd &port, const CheckedEnd &other);
+  void raise_mtu(CheckedEnd &end, uint32_t mtu, const std::string &text);
 
   // Whether skb metadata of a frame (VLAN tag, unfinished checksum) is lost on the way to `other`.
   // Native XDP has no skb. Generic XDP passes the skb to the other port's driver: veth accepts all
   // metadata, other drivers only what they announce as a feature.
-  bool loses(const End &other, std::initializer_list<const char *> announced) const {
+  bool loses(const CheckedEnd &other, std::initializer_list<const char *> announced) const {
     return !skb_mode_ ||
            (!other.veth() && std::none_of(announced.begin(), announced.end(),
                                           [&](const char *n) { return other.on(n); }));
@@ -214,7 +215,7 @@ private:
   std::vector<Trouble> found_;
 };
 
-bool Preflight::report(const End &port, std::string text, std::string hint,
+bool Preflight::report(const CheckedEnd &port, std::string text, std::string hint,
                        const std::function<Status()> &repair) {
   Trouble trouble{port.facts.ifname, std::move(text), std::move(hint), bool(repair), false};
   if (repair && fix_) {
@@ -227,7 +228,7 @@ bool Preflight::report(const End &port, std::string text, std::string hint,
   return found_.back().fixed;
 }
 
-void Preflight::report_features(const End &port, const End &where, Table names,
+void Preflight::report_features(const CheckedEnd &port, const CheckedEnd &where, Table names,
                                 const std::string &text) {
   const Names on = where.enabled(names);
   if (!on.empty())
@@ -235,7 +236,7 @@ void Preflight::report_features(const End &port, const End &where, Table names,
            ethtool_command(where, on, false), [&] { return set_features(where, on, false); });
 }
 
-void Preflight::check_link(const End &port, const std::optional<End> &peer) {
+void Preflight::check_link(const CheckedEnd &port, const std::optional<CheckedEnd> &peer) {
   if (!port.facts.up)
     report(port, fmt::format("{} is down: nothing enters or leaves there", port.name),
            port.command(fmt::format("ip link set {} up", port.facts.ifname)));
@@ -250,7 +251,7 @@ void Preflight::check_link(const End &port, const std::optional<End> &peer) {
            port.command(fmt::format("ethtool {}", port.facts.ifname)));
 }
 
-void Preflight::check_host_use(const End &port) {
+void Preflight::check_host_use(const CheckedEnd &port) {
   const host::LinkFacts &facts = port.facts;
   if (auto scope = port.netns->enter(); scope.ok())
     if (auto addresses = host::read_addresses(facts.ifindex); addresses.ok() && !addresses->empty())
@@ -271,7 +272,7 @@ void Preflight::check_host_use(const End &port) {
 
 // GRO is not checked: it runs after native XDP, and the kernel turns it off for generic XDP. VLAN
 // stripping is not checked on a veth, which does not strip tags.
-void Preflight::check_own_features(const End &port, const End &other) {
+void Preflight::check_own_features(const CheckedEnd &port, const CheckedEnd &other) {
   report_features(port, port, kMerging,
                   "frames arrive merged into larger ones, which are lost or forwarded as one");
   if (!port.veth() && loses(other, {"tx-vlan-hw-insert"}))
@@ -279,7 +280,7 @@ void Preflight::check_own_features(const End &port, const End &other) {
                     "XDP does not see VLAN tags, and frames are forwarded without them");
 }
 
-void Preflight::report_unknown_peer(const End &port) {
+void Preflight::report_unknown_peer(const CheckedEnd &port) {
   const bool native = !skb_mode_;
   report(port,
          fmt::format("the namespace of {}'s other end cannot be found or entered, so {}", port.name,
@@ -291,7 +292,8 @@ void Preflight::report_unknown_peer(const End &port) {
                             : "tso off tx-udp-segmentation off"));
 }
 
-void Preflight::check_peer_features(const End &port, const End &peer, const End &other) {
+void Preflight::check_peer_features(const CheckedEnd &port, const CheckedEnd &peer,
+                                    const CheckedEnd &other) {
   // veth_xdp_xmit() drops all frames if the receiving end has no NAPI. GRO or native XDP enables
   // NAPI; generic XDP does not.
   if (!skb_mode_ && !peer.on("rx-gro") && !peer.facts.has_native_xdp)
@@ -318,7 +320,7 @@ void Preflight::check_peer_features(const End &port, const End &peer, const End 
                     "without it");
 }
 
-void Preflight::raise_mtu(End &end, uint32_t mtu, const std::string &text) {
+void Preflight::raise_mtu(CheckedEnd &end, uint32_t mtu, const std::string &text) {
   const std::string &ifname = end.facts.ifname;
   bool raised = report(end, text, end.command(fmt::format("ip link set {} mtu {}", ifname, mtu)),
                        [&]() -> Status {
@@ -329,7 +331,7 @@ void Preflight::raise_mtu(End &end, uint32_t mtu, const std::string &text) {
     end.facts.mtu = mtu;
 }
 
-void Preflight::check_peer_mtu(End &port, const End &peer) {
+void Preflight::check_peer_mtu(CheckedEnd &port, const CheckedEnd &peer) {
   const uint32_t here = port.facts.mtu, there = peer.facts.mtu;
   if (there > here)
     raise_mtu(port, there,
@@ -338,8 +340,8 @@ void Preflight::check_peer_mtu(End &port, const End &peer) {
                           port.name, here, peer.name, there));
 }
 
-void Preflight::check_port_mtus(End &a, End &b) {
-  End &smaller = a.facts.mtu < b.facts.mtu ? a : b, &larger = &smaller == &a ? b : a;
+void Preflight::check_port_mtus(CheckedEnd &a, CheckedEnd &b) {
+  CheckedEnd &smaller = a.facts.mtu < b.facts.mtu ? a : b, &larger = &smaller == &a ? b : a;
   if (smaller.facts.mtu != larger.facts.mtu)
     raise_mtu(smaller, larger.facts.mtu,
               fmt::format("the MTU of {} is {}, that of {} {}: larger frames are lost between them",
@@ -348,7 +350,7 @@ void Preflight::check_port_mtus(End &a, End &b) {
 
 // A kernel that reports no XDP features is older than 6.3, and loses such frames with every driver.
 // The features of a veth depend on its peer, which check_peer_features() checks.
-void Preflight::check_large_frames(const End &port, const End &other) {
+void Preflight::check_large_frames(const CheckedEnd &port, const CheckedEnd &other) {
   if (skb_mode_ || port.facts.mtu <= kOneBufferMtu)
     return;
   auto scope = other.netns->enter();
@@ -367,8 +369,8 @@ void Preflight::check_large_frames(const End &port, const End &other) {
                                   port.facts.ifname, kOneBufferMtu)));
 }
 
-Result<End> open_port(const host::Netns &netns, const std::string &ifname) {
-  End end;
+Result<CheckedEnd> open_port(const host::Netns &netns, const std::string &ifname) {
+  CheckedEnd end;
   end.netns = {std::shared_ptr<const host::Netns>(), &netns}; // the caller's
   end.way.netns = netns.name();
   if (auto done = read_end(end, [&] { return host::read_link(ifname, netns.name()); }); !done)
@@ -379,8 +381,8 @@ Result<End> open_port(const host::Netns &netns, const std::string &ifname) {
 Status Preflight::check_bridge(const host::Netns &netns, const std::string &a,
                                const std::string &b) {
   struct BridgePort {
-    End end;
-    std::optional<End> peer;
+    CheckedEnd end;
+    std::optional<CheckedEnd> peer;
   };
   std::vector<BridgePort> ports;
   for (const std::string &name : {a, b}) {
@@ -389,7 +391,7 @@ Status Preflight::check_bridge(const host::Netns &netns, const std::string &a,
     ports.push_back({std::move(end), std::move(peer)});
   }
   for (BridgePort &port : ports) {
-    const End &other = (&port == &ports[0] ? ports[1] : ports[0]).end;
+    const CheckedEnd &other = (&port == &ports[0] ? ports[1] : ports[0]).end;
     check_link(port.end, port.peer);
     check_host_use(port.end);
     check_own_features(port.end, other);

@@ -81,7 +81,7 @@ Status write(const Pins &pins, const char *map, uint32_t key, const T &value) {
   return write(pins.open(map), key, value);
 }
 
-template <typename T> bool read(const Pins &pins, const char *map, uint32_t key, T &value) {
+template <typename T> bool read_pinned(const Pins &pins, const char *map, uint32_t key, T &value) {
   Fd fd = pins.open(map);
   return bpf_map_lookup_elem(fd.get(), &key, &value) == 0;
 }
@@ -142,7 +142,7 @@ bool RuleStore::has_rules() const { return port_.features & ROCE_FEATURE_RULES; 
 // The map with the set in use; none: there are no rules.
 Fd RuleStore::current_set() const {
   uint32_t in_use = 0;
-  if (!has_rules() || !read(pins(), map_names::rules, 0, in_use))
+  if (!has_rules() || !read_pinned(pins(), map_names::rules, 0, in_use))
     return {};
   // publish() may have been killed between the map update and the rename of the pin: the outer map
   // has the id of the set in use.
@@ -164,7 +164,7 @@ Result<std::vector<Entry>> RuleStore::entries() const {
   for (uint32_t i = 0; i < std::min<uint32_t>(set->count, ROCE_RULES); i++) {
     auto note = std::make_unique<roce_rule_note>();
     uint32_t slot = set->rule[i].slot;
-    if (!read(pins(), map_names::rule_notes, slot, *note))
+    if (!read_pinned(pins(), map_names::rule_notes, slot, *note))
       return errno_error(errno, "cannot read the rules");
     note->text[sizeof(note->text) - 1] = 0;
     auto rule = impair::parse(parse::split(note->text));
@@ -315,7 +315,7 @@ Status RuleStore::restart_qp_numbers() const {
     return {};
   roce_shared shared{};
   const bool second = port_.side != 0;
-  if (!read(pins(), map_names::shared, 0, shared))
+  if (!read_pinned(pins(), map_names::shared, 0, shared))
     return errno_error(errno, "cannot read the number of QPs");
   if (auto done = write(pins(), map_names::hints, ROCE_HINTS_NUMBERS + second,
                         uint64_t{shared.qps[second]});
@@ -329,7 +329,7 @@ Status RuleStore::restart_qp_numbers() const {
 Status RuleStore::restart_streams() const {
   roce_shared shared{};
   const Fd streams = pins().open(map_names::streams);
-  if (!port_.track || !read(pins(), map_names::shared, 0, shared))
+  if (!port_.track || !read_pinned(pins(), map_names::shared, 0, shared))
     return errno_error(errno, "cannot read the streams");
   for (uint32_t id = 0; id < std::min(shared.streams_used, port_.streams_capacity); id++) {
     roce_stream stream{}, begun{};
@@ -441,7 +441,7 @@ Result<std::vector<std::string>> RuleStore::notes(const std::vector<Entry> &befo
                                                   bool fresh) const {
   std::vector<std::string> notes;
   roce_shared shared{};
-  const bool seen = !fresh && port_.track && read(pins(), map_names::shared, 0, shared) &&
+  const bool seen = !fresh && port_.track && read_pinned(pins(), map_names::shared, 0, shared) &&
                     shared.qps[port_.side != 0];
   auto all = entries();
   if (!all)

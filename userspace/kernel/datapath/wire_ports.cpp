@@ -29,8 +29,6 @@ namespace xr::datapath {
 
 namespace {
 
-constexpr uint32_t kZero = 0;
-
 // The port, if it is one of a bridge that is attached. The caller holds the lock.
 struct Found {
   Place place;
@@ -233,7 +231,7 @@ RulesInForce rules_in_force(std::shared_ptr<const roce_ruleset> set,
 Result<std::optional<RulesInForce>> WirePorts::new_rules(unsigned port) {
   OpenPort &entry = ports_[port];
   uint32_t id = 0; // of the inner map; 0: no rules
-  if (bpf_map_lookup_elem(entry.rules.get(), &kZero, &id) < 0)
+  if (bpf_map_lookup_elem(entry.rules.get(), &kOnlyKey, &id) < 0)
     id = 0;
   if (entry.rules_seen == id)
     return std::optional<RulesInForce>();
@@ -243,7 +241,7 @@ Result<std::optional<RulesInForce>> WirePorts::new_rules(unsigned port) {
     if (!set_fd && errno == ENOENT)
       return std::optional<RulesInForce>(); // replaced in the meantime: the next call sees it
     auto set = std::make_shared<roce_ruleset>();
-    if (!set_fd || bpf_map_lookup_elem(set_fd.get(), &kZero, set.get()) < 0)
+    if (!set_fd || bpf_map_lookup_elem(set_fd.get(), &kOnlyKey, set.get()) < 0)
       return errno_error(errno, "cannot read the rules");
     // This map is replaced by a larger one when the first rule is added.
     const Fd notes = entry.pins->open(map_names::rule_notes);
@@ -323,8 +321,8 @@ Status set_link_words(const std::string &ifname, const std::string &netns,
   note->since_ns = monotonic_ns();
   words.copy(note->text, sizeof(note->text) - 1);
   const roce_hold held{.link = !words.empty(), .reserved = 0};
-  if (bpf_map_update_elem(notes.get(), &kZero, note.get(), 0) < 0 ||
-      bpf_map_update_elem(hold.get(), &kZero, &held, 0) < 0)
+  if (bpf_map_update_elem(notes.get(), &kOnlyKey, note.get(), 0) < 0 ||
+      bpf_map_update_elem(hold.get(), &kOnlyKey, &held, 0) < 0)
     return errno_error(errno, "cannot write the link");
   return {};
 }

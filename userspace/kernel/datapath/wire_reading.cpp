@@ -19,9 +19,7 @@
 
 namespace xr::datapath {
 
-namespace {
-constexpr uint32_t kZero = 0;
-}
+namespace {}
 
 Error no_bridge(const PortStatus &port) {
   return {fmt::format("{} is no port of a bridge", port.ifname), make_bridge(port, "bridge")};
@@ -29,7 +27,7 @@ Error no_bridge(const PortStatus &port) {
 
 LinkWords link_words_in(int map) {
   auto note = std::make_unique<roce_link_note>();
-  if (map < 0 || bpf_map_lookup_elem(map, &kZero, note.get()) < 0)
+  if (map < 0 || bpf_map_lookup_elem(map, &kOnlyKey, note.get()) < 0)
     return {};
   note->text[sizeof(note->text) - 1] = 0;
   return {note->text, note->changes, note->since_ns};
@@ -69,7 +67,7 @@ Result<WireReading> read_wire(const std::string &ifname, const std::string &netn
   const bool taken =
       Lock::port_is_taken(found.port.netns_inode, found.port.ifindex, Lock::Use::Wire);
   auto memory = std::make_unique<roce_wire_memory>();
-  if (bpf_map_lookup_elem(found.maps.fd(map_names::wire), &kZero, memory.get()) < 0)
+  if (bpf_map_lookup_elem(found.maps.fd(map_names::wire), &kOnlyKey, memory.get()) < 0)
     return errno_error(errno, "cannot read the wire's counters");
   auto counts = std::make_shared<WirePortCounts>();
   memcpy(static_cast<void *>(counts.get()), memory.get(), sizeof(*counts));

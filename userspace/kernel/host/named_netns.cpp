@@ -15,25 +15,23 @@
 #include <fmt/format.h>
 
 #include "base/fd.h"
+#include "host/netns.h"
 
 namespace xr::host {
 
 namespace {
 
-constexpr const char *kNamed = "/run/netns";
-constexpr const char *kOwn = "/proc/thread-self/ns/net";
-
-std::string path_of(const std::string &name) { return std::string(kNamed) + "/" + name; }
+std::string path_of(const std::string &name) { return std::string(kNamedNetns) + "/" + name; }
 
 // As ip-netns(8) does it: a name that is removed in one mount namespace goes in all.
 Status share_directory() {
-  if (mkdir(kNamed, 0755) < 0 && errno != EEXIST)
-    return errno_error(errno, fmt::format("cannot make {}", kNamed));
-  if (mount("", kNamed, "none", MS_SHARED | MS_REC, nullptr) == 0)
+  if (mkdir(kNamedNetns, 0755) < 0 && errno != EEXIST)
+    return errno_error(errno, fmt::format("cannot make {}", kNamedNetns));
+  if (mount("", kNamedNetns, "none", MS_SHARED | MS_REC, nullptr) == 0)
     return {};
-  if (errno != EINVAL || mount(kNamed, kNamed, "none", MS_BIND | MS_REC, nullptr) < 0 ||
-      mount("", kNamed, "none", MS_SHARED | MS_REC, nullptr) < 0)
-    return errno_error(errno, fmt::format("cannot mount {}", kNamed), "run it as root");
+  if (errno != EINVAL || mount(kNamedNetns, kNamedNetns, "none", MS_BIND | MS_REC, nullptr) < 0 ||
+      mount("", kNamedNetns, "none", MS_SHARED | MS_REC, nullptr) < 0)
+    return errno_error(errno, fmt::format("cannot mount {}", kNamedNetns), "run it as root");
   return {};
 }
 
@@ -43,7 +41,7 @@ Status make_here(const std::string &path) {
     return errno_error(errno, "cannot make a network namespace", "run it as root");
   for (const char *which : {"all", "default"})
     std::ofstream(fmt::format("/proc/sys/net/ipv6/conf/{}/disable_ipv6", which)) << "1\n";
-  if (mount(kOwn, path.c_str(), "none", MS_BIND, nullptr) < 0)
+  if (mount(kOwnNetns, path.c_str(), "none", MS_BIND, nullptr) < 0)
     return errno_error(errno, fmt::format("cannot mount {}", path));
   return {};
 }
@@ -53,7 +51,7 @@ Status make_here(const std::string &path) {
 std::vector<std::string> netns_names() {
   std::vector<std::string> names;
   std::error_code ignored;
-  for (const auto &entry : std::filesystem::directory_iterator(kNamed, ignored))
+  for (const auto &entry : std::filesystem::directory_iterator(kNamedNetns, ignored))
     names.push_back(entry.path().filename());
   return names;
 }

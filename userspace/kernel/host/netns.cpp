@@ -18,9 +18,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char *kOwn = "/proc/thread-self/ns/net";
-constexpr const char *kNamed = "/run/netns";
-
 uint64_t inode_of(const fs::path &path) {
   struct stat st {};
   return stat(path.c_str(), &st) == 0 ? st.st_ino : 0;
@@ -51,13 +48,14 @@ std::optional<Netns> Netns::at(const std::string &path, const std::string &name)
 
 Result<Netns> Netns::open(const std::string &name) {
   if (name.empty()) {
-    auto own = at(kOwn, "");
+    auto own = at(kOwnNetns, "");
     if (!own)
       return Error{"cannot read this process's network namespace", "is /proc mounted?"};
     return std::move(*own);
   }
-  auto netns = name.find('/') == std::string::npos ? at(fmt::format("{}/{}", kNamed, name), name)
-                                                   : std::nullopt;
+  auto netns = name.find('/') == std::string::npos
+                   ? at(fmt::format("{}/{}", kNamedNetns, name), name)
+                   : std::nullopt;
   if (!netns)
     return Error{fmt::format("no such network namespace: {}", name),
                  "`ip netns` lists them by name"};
@@ -66,11 +64,11 @@ Result<Netns> Netns::open(const std::string &name) {
 
 std::optional<Netns> Netns::find(uint64_t inode) {
   std::error_code ignored;
-  for (const auto &entry : fs::directory_iterator(kNamed, ignored))
+  for (const auto &entry : fs::directory_iterator(kNamedNetns, ignored))
     if (inode_of(entry.path()) == inode)
       return at(entry.path(), entry.path().filename());
-  if (inode_of(kOwn) == inode)
-    return at(kOwn, "");
+  if (inode_of(kOwnNetns) == inode)
+    return at(kOwnNetns, "");
   for (const auto &entry : fs::directory_iterator("/proc", ignored)) {
     fs::path path = entry.path() / "ns/net";
     if (isdigit(static_cast<unsigned char>(entry.path().filename().c_str()[0])) &&
@@ -81,9 +79,9 @@ std::optional<Netns> Netns::find(uint64_t inode) {
 }
 
 std::set<uint64_t> Netns::all() {
-  std::set<uint64_t> inodes = {inode_of(kOwn)};
+  std::set<uint64_t> inodes = {inode_of(kOwnNetns)};
   std::error_code ignored;
-  for (const auto &entry : fs::directory_iterator(kNamed, ignored))
+  for (const auto &entry : fs::directory_iterator(kNamedNetns, ignored))
     inodes.insert(inode_of(entry.path()));
   for (const auto &entry : fs::directory_iterator("/proc", ignored))
     if (isdigit(static_cast<unsigned char>(entry.path().filename().c_str()[0])))
@@ -92,9 +90,9 @@ std::set<uint64_t> Netns::all() {
 }
 
 Result<NetnsScope> Netns::enter() const {
-  if (inode_of(kOwn) == inode_)
+  if (inode_of(kOwnNetns) == inode_)
     return NetnsScope();
-  Fd home(::open(kOwn, O_RDONLY | O_CLOEXEC));
+  Fd home(::open(kOwnNetns, O_RDONLY | O_CLOEXEC));
   if (!home)
     return errno_error(errno, "cannot read this process's network namespace", "is /proc mounted?");
   if (setns(fd_.get(), CLONE_NEWNET) < 0) {

@@ -13,6 +13,9 @@
 
 namespace xr::host {
 
+inline constexpr const char *kNamedNetns = "/run/netns"; // where ip-netns(8) has its names
+inline constexpr const char *kOwnNetns = "/proc/thread-self/ns/net";
+
 // The thread is in the namespace during the lifetime of this object. Destroy it in the thread that
 // created it.
 class NetnsScope {

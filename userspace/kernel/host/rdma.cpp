@@ -25,7 +25,7 @@ void add_once(std::vector<std::string> &names, const std::string &name) {
     names.push_back(name);
 }
 
-std::string driver_of(const Files &files, const std::string &device) {
+std::string rdma_driver_of(const Files &files, const std::string &device) {
   const std::string directory = kClass + device;
   if (auto driver = files.link(directory + "/device/driver")) {
     for (const auto &[network, rdma] : kDrivers)
@@ -78,7 +78,7 @@ RdmaPort read_port(const Files &files, const std::string &device, const std::str
   RdmaPort port;
   port.device = device;
   port.number = number;
-  port.driver = driver_of(files, device);
+  port.driver = rdma_driver_of(files, device);
   const auto parent = files.link(kClass + device + "/device");
   if (parent && parent->find(':') != std::string::npos)
     port.pci = *parent;

@@ -7,7 +7,7 @@ namespace xr::congestion {
 
 namespace {
 
-constexpr double kSmoothing = 1.0 / 8;
+constexpr double kCopaSmoothing = 1.0 / 8;
 constexpr int kSureAfter = 3; // rounds in one direction until the velocity doubles
 constexpr double kMostVelocity = 1e6;
 
@@ -45,7 +45,7 @@ void Copa::acked(const Ack &ack) {
   if (!ack.rtt_ns)
     return;
   const auto rtt = static_cast<double>(ack.rtt_ns);
-  smoothed_ = smoothed_ > 0 ? smoothed_ + kSmoothing * (rtt - smoothed_) : rtt;
+  smoothed_ = smoothed_ > 0 ? smoothed_ + kCopaSmoothing * (rtt - smoothed_) : rtt;
   base_.add(ack.now_ns, ack.rtt_ns, settings_->min_rtt_window_ns);
   standing_.add(ack.now_ns, ack.rtt_ns, static_cast<uint64_t>(smoothed_ / 2));
   standing_ns_ = standing_.least();

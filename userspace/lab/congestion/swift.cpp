@@ -8,7 +8,7 @@ namespace xr::congestion {
 
 namespace {
 
-constexpr double kSmoothing = 1.0 / 8; // of the RTT that paces a window below one packet
+constexpr double kSwiftSmoothing = 1.0 / 8; // of the RTT that paces a window below one packet
 
 } // namespace
 
@@ -56,7 +56,7 @@ void Swift::acked(const Ack &ack) {
   if (!ack.rtt_ns)
     return;
   const auto delay = static_cast<double>(ack.rtt_ns);
-  smoothed_ = smoothed_ > 0 ? smoothed_ + kSmoothing * (delay - smoothed_) : delay;
+  smoothed_ = smoothed_ > 0 ? smoothed_ + kSwiftSmoothing * (delay - smoothed_) : delay;
   const double target = target_ns(window_);
   const double packets = static_cast<double>(ack.bytes) / payload_;
   if (delay < target) {

@@ -10,11 +10,11 @@ namespace xr::congestion {
 
 namespace {
 
-constexpr double kNs = 1e-9;
+constexpr double kSecondsPerNs = 1e-9;
 constexpr int kHalvings = 200;
 constexpr double kConverged = 0.1; // of the fair share
 
-double seconds(uint64_t ns) { return static_cast<double>(ns) * kNs; }
+double seconds(uint64_t ns) { return static_cast<double>(ns) * kSecondsPerNs; }
 
 // (1-p)^x and its like without loss for small p.
 double power(double p, double x) { return std::exp(x * std::log1p(-p)); }

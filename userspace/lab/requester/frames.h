@@ -35,6 +35,11 @@ private:
   std::unique_ptr<packet::Template> cnp_;
 };
 
+// Whether a responder acknowledges.
+inline bool is_reliable(uint8_t transport) {
+  return transport == ROCE_RC || transport == ROCE_RD || transport == ROCE_XRC;
+}
+
 // Average frame length in bytes over the first messages of the first QP.
 double average_frame(const flow::Flow &flow);
 congestion::PacketSize packet_size(const flow::Flow &flow);

@@ -18,10 +18,6 @@ namespace {
 
 constexpr uint32_t kMend = 8; // bytes: longer than pad and iCRC
 
-bool is_reliable(uint8_t transport) {
-  return transport == ROCE_RC || transport == ROCE_RD || transport == ROCE_XRC;
-}
-
 bool counts_messages(packet::Verb verb) {
   return verb == packet::Verb::SendImmediate || verb == packet::Verb::WriteImmediate;
 }

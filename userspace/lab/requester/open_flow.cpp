@@ -15,9 +15,6 @@ constexpr size_t kPlans = 64; // for flows with messages of different sizes; a p
 constexpr uint16_t kFirstPort = 0xc000, kPorts = 0x4000;
 
 // Transports that use AckReq.
-bool is_reliable(uint8_t transport) {
-  return transport == ROCE_RC || transport == ROCE_RD || transport == ROCE_XRC;
-}
 
 } // namespace
 

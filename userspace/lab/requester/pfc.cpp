@@ -42,7 +42,7 @@ uint64_t interval_of(const Pfc &pfc) {
   return pfc.every_ns ? pfc.every_ns : pause_of(pfc) * kRefreshPercent / 100;
 }
 
-congestion::Pacing pacing_of(const Pfc &pfc) {
+congestion::Pacing pfc_pacing(const Pfc &pfc) {
   congestion::Pacing pacing;
   pacing.rate.kind = congestion::Rate::Kind::Packets;
   pacing.rate.value = 1e9 / static_cast<double>(interval_of(pfc));
@@ -66,7 +66,7 @@ Status check_pfc(const Pfc &pfc) {
 
 PfcSource::PfcSource(const Pfc &pfc)
     : frame_(packet::build_pause(frame_of(pfc))), storm_(!pfc.every_ns), count_(pfc.count),
-      duration_ns_(pfc.duration_ns), pacer_(pacing_of(pfc), 0, 0) {
+      duration_ns_(pfc.duration_ns), pacer_(pfc_pacing(pfc), 0, 0) {
   const packet::Pause pause = frame_of(pfc);
   const bool pauses =
       std::any_of(pfc.quanta.begin(), pfc.quanta.end(), [](uint16_t quanta) { return quanta; });

@@ -177,7 +177,7 @@ bool rewrite(std::span<uint8_t> frame, const Replay &how, uint16_t udp_port) {
 
 namespace {
 
-congestion::Pacing pacing_of(const Replay &how) {
+congestion::Pacing replay_pacing(const Replay &how) {
   congestion::Pacing pacing;
   if (how.speed == 0)
     pacing.rate = how.rate;
@@ -189,7 +189,7 @@ congestion::Pacing pacing_of(const Replay &how) {
 ReplaySource::ReplaySource(std::vector<uint8_t> bytes, std::vector<Frame> frames, const Replay &how,
                            double line_bits)
     : bytes_(std::move(bytes)), frames_(std::move(frames)), speed_(how.speed), loops_(how.loops),
-      duration_ns_(how.duration_ns), pacer_(pacing_of(how), line_bits, 0) {
+      duration_ns_(how.duration_ns), pacer_(replay_pacing(how), line_bits, 0) {
   // Captures of several interfaces are not always in order of time.
   uint64_t first = frames_.empty() ? 0 : frames_.front().time_ns, last = 0;
   for (Frame &frame : frames_) {

@@ -9,7 +9,7 @@
 namespace xr::responder {
 namespace {
 
-constexpr uint8_t kSequence = 0x60, kInvalid = 0x61; // IBA vol. 1, 9.7.5.2.1
+constexpr uint8_t kSequence = 0x60; // IBA vol. 1, 9.7.5.2.1
 constexpr uint8_t kRnr = 0x20;
 constexpr uint32_t kLongestMessage = 1U << 31; // 9.7.2
 constexpr int32_t kHalfSpace = 1 << 23;
@@ -17,8 +17,6 @@ constexpr int32_t kHalfSpace = 1 << 23;
 // PSNs outstanding, unless ResponderOptions::most_kept says so.
 constexpr int32_t kFar = 65536;
 constexpr uint32_t kMostPassedOver = 256;
-
-uint64_t properties(const roce_packet &packet) { return roce_opcode_properties[packet.opcode]; }
 
 const uint8_t *payload_of(const uint8_t *bth, const roce_packet &packet) {
   return bth - packet.bth + packet.end - ROCE_ICRC_LEN - packet.pad - packet.payload;
@@ -177,14 +175,14 @@ void Connection::replay_atomic(const Context &c) {
 bool Connection::in_order(const Context &c) {
   if (!is_legal(c)) {
     if (!(nak_ && invalid_))
-      refuse(c, kInvalid);
+      refuse(c, kInvalidRequest);
     return false;
   }
   if (refuse_rnr(c))
     return false;
   if (const uint8_t syndrome = c.options.memory ? access_memory(c) : 0) {
     refuse(c, syndrome);
-    if (syndrome != kInvalid)
+    if (syndrome != kInvalidRequest)
       enter_error(c);
     return false;
   }
@@ -226,7 +224,7 @@ void Connection::refuse(const Context &c, uint8_t syndrome) {
   if (nak_)
     withdraw_nak();
   nak_ = true;
-  invalid_ = syndrome == kInvalid;
+  invalid_ = syndrome == kInvalidRequest;
   if (invalid_)
     c.counts.invalid++;
   responses_.push({.kind = Kind::Nak, .psn = expected_, .aeth = uint32_t{syndrome} << 24 | msn_});

@@ -15,6 +15,13 @@
 
 namespace xr::responder {
 
+// ROCE_HAS_... and ROCE_OP_... bits of its opcode.
+inline uint64_t properties(const roce_packet &packet) {
+  return roce_opcode_properties[packet.opcode];
+}
+
+constexpr uint8_t kInvalidRequest = 0x61; // syndrome: IBA vol. 1, 9.7.5.2.1
+
 // One packet to send.
 struct ResponsePacket {
   uint8_t opcode = 0; // including the transport's prefix

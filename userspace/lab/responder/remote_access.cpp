@@ -6,14 +6,12 @@
 namespace xr::responder {
 namespace {
 
-constexpr uint8_t kInvalid = 0x61, kAccessError = 0x62; // IBA vol. 1, 9.7.5.2.1
+constexpr uint8_t kAccessError = 0x62; // IBA vol. 1, 9.7.5.2.1
 
 struct Remote {
   uint64_t va;
   uint32_t rkey, length;
 };
-
-uint64_t properties(const roce_packet &packet) { return roce_opcode_properties[packet.opcode]; }
 
 // The RETH or AtomicETH, which begin alike.
 Remote remote_of(const uint8_t *bth, const roce_packet &packet) {
@@ -51,7 +49,7 @@ uint8_t Connection::access_memory(const Context &c) {
   if (packet.info & (ROCE_HAS_RETH | ROCE_HAS_ATOMICETH)) {
     const Remote remote = remote_of(c.bth, packet);
     if (atomic && (remote.va % 8 || remote.length != 8))
-      return kInvalid;
+      return kInvalidRequest;
     if (!is_allowed(
             c.options.memory->check(remote.va, remote.length, remote.rkey, access_for(packet)),
             c.counts))
@@ -70,7 +68,7 @@ uint8_t Connection::access_memory(const Context &c) {
   // The payload of a message is as long as its RETH says.
   const bool ends = packet.info & ROCE_OP_ENDS_MESSAGE;
   if (packet.payload > write_left_ || (ends && packet.payload != write_left_))
-    return kInvalid;
+    return kInvalidRequest;
   c.options.memory->write(write_va_, {c.payload, packet.payload});
   write_va_ += packet.payload;
   write_left_ -= packet.payload;

@@ -8,7 +8,7 @@ namespace xr::simulate {
 
 namespace {
 
-constexpr double kNone = 1e-3; // bits that are as good as none: rounding
+constexpr double kNoBits = 1e-3; // bits that are as good as none: rounding
 
 } // namespace
 
@@ -119,7 +119,7 @@ void Fluid::set_end(uint64_t now, uint32_t number) {
   flow.version++;
   if (!flow.active || flow.rate <= 0 || std::isinf(flow.left))
     return;
-  const double ns = std::ceil(std::max(0.0, flow.left - kNone) / flow.rate);
+  const double ns = std::ceil(std::max(0.0, flow.left - kNoBits) / flow.rate);
   ends_.push({now + static_cast<uint64_t>(ns), order_++, number, flow.version});
 }
 

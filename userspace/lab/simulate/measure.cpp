@@ -11,7 +11,7 @@ namespace xr::simulate {
 
 namespace {
 
-using Kind = ExperimentSample::Kind;
+using SampleKind = ExperimentSample::Kind;
 
 Port::Mark mark_of(const Port &port) {
   const LinkClassCounts all = port.counts->total();
@@ -69,7 +69,7 @@ void World::begin_measure() {
   }
 }
 
-void World::add(Kind kind, uint32_t row, const char *column, double value) {
+void World::add(SampleKind kind, uint32_t row, const char *column, double value) {
   samples_.push_back({now_, kind, row, column, value});
 }
 
@@ -85,7 +85,7 @@ void World::sample() {
   }
   for (uint32_t i = 0; i < queue_wires_.size(); i++)
     sample_queue(i);
-  add(Kind::Total, 0, "jain", jain_index(rates));
+  add(SampleKind::Total, 0, "jain", jain_index(rates));
   sampled_at_ = now_;
 }
 
@@ -98,8 +98,8 @@ void World::sample_flow(uint32_t number) {
   if (!run.source && !run.stopped && wire == run.sampled_wire)
     return;
   const uint64_t time = now_ - sampled_at_;
-  add(Kind::Flow, number, "goodput_bps", per_second(bytes - run.sampled_bytes, time));
-  add(Kind::Flow, number, "wire_bps", wire_rate(run, wire - run.sampled_wire, time));
+  add(SampleKind::Flow, number, "goodput_bps", per_second(bytes - run.sampled_bytes, time));
+  add(SampleKind::Flow, number, "wire_bps", wire_rate(run, wire - run.sampled_wire, time));
   run.sampled_bytes = bytes;
   run.sampled_wire = wire;
   if (!run.source)
@@ -108,7 +108,7 @@ void World::sample_flow(uint32_t number) {
   run.source->qp_rates(now_, rates_);
   const uint64_t cnps = run.source->counts().cnps;
   if (!rates_.empty() || cnps != run.sampled_cnps)
-    add(Kind::Flow, number, "cnps", static_cast<double>(cnps - run.sampled_cnps));
+    add(SampleKind::Flow, number, "cnps", static_cast<double>(cnps - run.sampled_cnps));
   run.sampled_cnps = cnps;
   if (rates_.empty())
     return;
@@ -118,13 +118,13 @@ void World::sample_flow(uint32_t number) {
     all.target += qp_rate.target;
     all.alpha += qp_rate.alpha / static_cast<double>(rates_.size());
   }
-  add(Kind::Flow, number, "control_bps", all.rate);
-  add(Kind::Flow, number, "target_bps", all.target);
-  add(Kind::Flow, number, "alpha", all.alpha);
+  add(SampleKind::Flow, number, "control_bps", all.rate);
+  add(SampleKind::Flow, number, "target_bps", all.target);
+  add(SampleKind::Flow, number, "alpha", all.alpha);
   values_.clear();
   run.source->control_values(now_, values_);
   for (const auto &[name, value] : values_)
-    add(Kind::Flow, number, name, value);
+    add(SampleKind::Flow, number, name, value);
 }
 
 // Ports of hosts have rows only where PFC has paused them: nothing else queues there.
@@ -135,13 +135,13 @@ void World::sample_queue(uint32_t row) {
   port.sampled = mark;
   const auto since = [](uint64_t value, uint64_t old) { return static_cast<double>(value - old); };
   if (port.from >= network_.hosts) {
-    add(Kind::Queue, row, "backlog_bytes", static_cast<double>(port.link.backlog_bytes()));
-    add(Kind::Queue, row, "marked", since(mark.marks, before.marks));
-    add(Kind::Queue, row, "dropped", since(mark.drops, before.drops));
+    add(SampleKind::Queue, row, "backlog_bytes", static_cast<double>(port.link.backlog_bytes()));
+    add(SampleKind::Queue, row, "marked", since(mark.marks, before.marks));
+    add(SampleKind::Queue, row, "dropped", since(mark.drops, before.drops));
   } else if (mark.paused_ns == before.paused_ns) {
     return;
   }
-  add(Kind::Queue, row, "paused_ns", since(mark.paused_ns, before.paused_ns));
+  add(SampleKind::Queue, row, "paused_ns", since(mark.paused_ns, before.paused_ns));
 }
 
 // What a fluid does not have was not measured.

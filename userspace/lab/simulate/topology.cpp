@@ -12,7 +12,7 @@ namespace xr::simulate {
 
 namespace {
 
-using Kind = Topology::Kind;
+using TopologyKind = Topology::Kind;
 
 constexpr unsigned kMostHosts = 100'000;
 constexpr unsigned kMostFatTree = 32; // 8,192 hosts
@@ -24,22 +24,22 @@ public:
 
   Network build() {
     switch (topology_.kind) {
-    case Kind::Star:
+    case TopologyKind::Star:
       star();
       break;
-    case Kind::Dumbbell:
+    case TopologyKind::Dumbbell:
       dumbbell();
       break;
-    case Kind::ParkingLot:
+    case TopologyKind::ParkingLot:
       parking_lot();
       break;
-    case Kind::LeafSpine:
+    case TopologyKind::LeafSpine:
       leaf_spine();
       break;
-    case Kind::FatTree:
+    case TopologyKind::FatTree:
       graph(fat_tree(topology_));
       break;
-    case Kind::Graph:
+    case TopologyKind::Graph:
       graph(topology_.graph);
       break;
     }
@@ -133,7 +133,7 @@ private:
   Network network_;
 };
 
-Error too_many(const char *what, unsigned most) {
+Error too_many_ports(const char *what, unsigned most) {
   return {fmt::format("{} is too large for a switch of {} ports", what, kMostPorts),
           fmt::format("at most {}", most)};
 }
@@ -210,14 +210,14 @@ void route(Network &network, const std::vector<bool> &down) {
   }
 }
 
-std::string_view kind_name(Kind kind) {
+std::string_view kind_name(TopologyKind kind) {
   constexpr std::string_view kNames[] = {"star",       "dumbbell", "parking-lot",
                                          "leaf-spine", "fat-tree", "graph"};
   return kNames[static_cast<size_t>(kind)];
 }
 
 Status check_topology(const Topology &t) {
-  if (t.kind == Kind::Graph) {
+  if (t.kind == TopologyKind::Graph) {
     XR_TRY(check_graph(t.graph, t.rate));
     return check_connected(t);
   }
@@ -226,31 +226,31 @@ Status check_topology(const Topology &t) {
   const auto needs_one = [](const char *what) {
     return Error{fmt::format("the topology's {} are 0", what), fmt::format("{}: 2", what)};
   };
-  if ((t.kind == Kind::Star || t.kind == Kind::Dumbbell) && !t.senders)
+  if ((t.kind == TopologyKind::Star || t.kind == TopologyKind::Dumbbell) && !t.senders)
     return needs_one("senders");
-  if (t.kind == Kind::Star && t.senders >= kMostPorts)
-    return too_many("senders", kMostPorts - 1);
-  if (t.kind == Kind::Dumbbell && t.senders >= kMostPorts)
-    return too_many("senders", kMostPorts - 1);
-  if (t.kind == Kind::ParkingLot && !t.hops)
+  if (t.kind == TopologyKind::Star && t.senders >= kMostPorts)
+    return too_many_ports("senders", kMostPorts - 1);
+  if (t.kind == TopologyKind::Dumbbell && t.senders >= kMostPorts)
+    return too_many_ports("senders", kMostPorts - 1);
+  if (t.kind == TopologyKind::ParkingLot && !t.hops)
     return needs_one("hops");
-  if (t.kind == Kind::ParkingLot && t.hops > kMostHosts / 2)
+  if (t.kind == TopologyKind::ParkingLot && t.hops > kMostHosts / 2)
     return Error{"hops is too large", fmt::format("at most {}", kMostHosts / 2)};
   if (t.oversubscription && t.core_rate)
     return Error{"core-rate and oversubscription are both given", "give one of them"};
-  if (t.kind == Kind::FatTree)
+  if (t.kind == TopologyKind::FatTree)
     return check_fat_tree(t);
-  if (t.kind != Kind::LeafSpine)
+  if (t.kind != TopologyKind::LeafSpine)
     return {};
   for (const auto &[what, number] :
        {std::pair{"leaves", t.leaves}, {"spines", t.spines}, {"hosts", t.hosts}}) {
     if (!number)
       return needs_one(what);
     if (number >= kMostPorts)
-      return too_many(what, kMostPorts - 1);
+      return too_many_ports(what, kMostPorts - 1);
   }
   if (t.spines + t.hosts > kMostPorts)
-    return too_many("spines + hosts", kMostPorts);
+    return too_many_ports("spines + hosts", kMostPorts);
   return {};
 }
 
@@ -262,7 +262,7 @@ std::vector<std::string> host_names(const Topology &topology) {
 
 std::vector<std::string> sender_names(const Topology &topology) {
   std::vector<std::string> names = host_names(topology);
-  if (topology.kind == Kind::Graph)
+  if (topology.kind == TopologyKind::Graph)
     return names;
   std::erase_if(names, [](const std::string &name) { return name.starts_with("receiver"); });
   return names;
@@ -279,9 +279,9 @@ std::vector<std::string> queue_names(const Topology &topology) {
 }
 
 std::optional<std::string> bottleneck(const Topology &topology) {
-  if (topology.kind == Kind::Star)
+  if (topology.kind == TopologyKind::Star)
     return "switch:receiver";
-  if (topology.kind == Kind::Dumbbell)
+  if (topology.kind == TopologyKind::Dumbbell)
     return "left:right";
   return {};
 }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kMostFlows = 10'000'000;
 
-Error too_many() {
+Error too_many_flows() {
   return {"the traffic has too many flows", fmt::format("at most {}", kMostFlows)};
 }
 
@@ -78,7 +78,7 @@ Result<std::vector<FlowSetup>> poisson(const PoissonTraffic &traffic, const Flow
       if (at >= static_cast<double>(traffic.until_ns))
         break;
       if (flows.size() == kMostFlows)
-        return too_many();
+        return too_many_flows();
       const uint64_t bytes = traffic.sizes.empty()
                                  ? given.parts[k % given.parts.size()].bytes
                                  : size_of(traffic.sizes, draw_real(seed, 3 * k + 1));
@@ -113,7 +113,7 @@ Result<std::vector<FlowSetup>> incast(const Incast &incast, const FlowSetup &lik
       flows.push_back(message(like, sources[i], incast.destination, incast.bytes, at));
     }
     if (flows.size() > kMostFlows)
-      return too_many();
+      return too_many_flows();
     if (!incast.every_ns)
       break;
   }
@@ -126,7 +126,7 @@ Result<std::vector<FlowSetup>> on_off(const OnOff &traffic, const FlowSetup &lik
   if (!traffic.bytes || !traffic.period_ns)
     return Error{"the traffic has no bytes or no period", "bytes: 1M, period: 10ms"};
   if ((traffic.until_ns - traffic.from_ns) / traffic.period_ns >= kMostFlows)
-    return too_many();
+    return too_many_flows();
   std::vector<FlowSetup> flows;
   for (uint64_t at = traffic.from_ns; at < traffic.until_ns; at += traffic.period_ns)
     flows.push_back(message(like, like.src, like.dst, traffic.bytes, at));
@@ -156,7 +156,7 @@ Result<std::vector<FlowSetup>> listed_flows(std::string_view text, const FlowSet
     if (!start)
       return wrong(start.error().message);
     if (flows.size() == kMostFlows)
-      return too_many();
+      return too_many_flows();
     flows.push_back(message(like, words[0], words[1], bytes.get(), start.get()));
   }
   number(flows, like.name);

@@ -14,7 +14,7 @@ uint64_t fraction(long double p) {
   return scaled >= 0x1p64L ? UINT64_MAX : static_cast<uint64_t>(scaled);
 }
 
-bool chance(uint64_t random, uint64_t probability) {
+bool happens(uint64_t random, uint64_t probability) {
   return random < probability || probability == UINT64_MAX;
 }
 
@@ -40,7 +40,7 @@ bool Aqm::red(uint64_t length, uint64_t random) {
   }
   if (length <= spec_.low)
     return false;
-  return length > spec_.high || chance(random, (length - spec_.low) * slope_);
+  return length > spec_.high || happens(random, (length - spec_.low) * slope_);
 }
 
 // To add an AQM: LinkAqm::Kind in model/link.h, a case here, take_aqm and aqm_text in
@@ -54,7 +54,7 @@ bool Aqm::congested(uint64_t now, uint64_t length, uint64_t random) {
   case LinkAqm::Kind::Blue:
     if (spec_.low && length > spec_.low)
       lost(now);
-    return chance(random, fraction(static_cast<long double>(probability_)));
+    return happens(random, fraction(static_cast<long double>(probability_)));
   case LinkAqm::Kind::None:
     break;
   }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kMicrosecond = 1000;
 
-double real(uint64_t ns) { return static_cast<double>(ns); }
+double as_real(uint64_t ns) { return static_cast<double>(ns); }
 
 // For a parameter that the distribution in use may not have.
 double positive(double value) { return value > 0 ? value : 1; }
@@ -18,16 +18,16 @@ double positive(double value) { return value > 0 ? value : 1; }
 } // namespace
 
 DelaySource::DelaySource(const Hold &hold, uint64_t seed)
-    : hold_(hold), bits_{seed}, normal_(real(hold.a), positive(real(hold.b))),
-      gamma_(positive(hold.shape), positive(real(hold.b))),
-      poisson_(positive(real(hold.a) / kMicrosecond)) {}
+    : hold_(hold), bits_{seed}, normal_(as_real(hold.a), positive(as_real(hold.b))),
+      gamma_(positive(hold.shape), positive(as_real(hold.b))),
+      poisson_(positive(as_real(hold.a) / kMicrosecond)) {}
 
 double DelaySource::addition(uint64_t now) {
   switch (hold_.jitter) {
   case Jitter::None:
     break;
   case Jitter::Uniform:
-    return real(hold_.a + draw_below(bits_.seed, bits_.number++, hold_.b - hold_.a + 1));
+    return as_real(hold_.a + draw_below(bits_.seed, bits_.number++, hold_.b - hold_.a + 1));
   case Jitter::Gaussian:
     return normal_(bits_);
   case Jitter::Poisson:
@@ -35,12 +35,12 @@ double DelaySource::addition(uint64_t now) {
   case Jitter::Gamma:
     return gamma_(bits_);
   case Jitter::Table:
-    return real(hold_.table[draw_below(bits_.seed, bits_.number++, hold_.table.size())]);
+    return as_real(hold_.table[draw_below(bits_.seed, bits_.number++, hold_.table.size())]);
   case Jitter::Step:
     if (!begun_)
       begin_ = now;
     begun_ = true;
-    return real((now - std::min(begin_, now)) / hold_.every_ns % 2 ? hold_.b : hold_.a);
+    return as_real((now - std::min(begin_, now)) / hold_.every_ns % 2 ? hold_.b : hold_.a);
   }
   return 0;
 }
@@ -49,7 +49,8 @@ uint64_t DelaySource::draw(uint64_t now) {
   if (hold_.jitter == Jitter::None)
     return hold_.delay_ns;
   // twice: a delay and a jitter
-  const double ns = std::clamp(real(hold_.delay_ns) + addition(now), 0.0, 2 * real(kLongestHold));
+  const double ns =
+      std::clamp(as_real(hold_.delay_ns) + addition(now), 0.0, 2 * as_real(kLongestHold));
   return static_cast<uint64_t>(std::llround(ns));
 }
 

@@ -28,8 +28,8 @@ constexpr double kLeastSpanNs = 20e3;
 constexpr double kMostRuns = 1e8;
 constexpr double kApartPps =
     10e3; // packets that are this far apart have a call each, and sleep between
-constexpr uint64_t kAhead = 30'000;   // ns: to wake up and to enter the kernel
-constexpr uint64_t kNap = 20'000'000; // ns: longest sleep, so that `stop` is noticed
+constexpr uint64_t kAhead = 30'000;       // ns: to wake up and to enter the kernel
+constexpr uint64_t kLiveNap = 20'000'000; // ns: longest sleep, so that `stop` is noticed
 
 // Runs of the program that have nothing to send take some 20 ns. All frames of a batch are sent at
 // its end: with a rate it is shorter than the time between two packets, as far as that can be.
@@ -62,7 +62,7 @@ void fill(Histogram &histogram, const __u64 (&buckets)[ROCE_LIVE_BUCKETS]) {
       histogram.add(roce_live_value(i), times);
 }
 
-uint64_t read(const __u64 &shared) { return __atomic_load_n(&shared, __ATOMIC_RELAXED); }
+uint64_t read_shared(const __u64 &shared) { return __atomic_load_n(&shared, __ATOMIC_RELAXED); }
 
 } // namespace
 
@@ -89,7 +89,7 @@ bool LiveEngine::over(uint64_t now) const {
 
 void LiveEngine::await(uint64_t time, const std::atomic<bool> &stop) const {
   for (uint64_t now = monotonic_ns(); !stop && now + kAhead < time; now = monotonic_ns())
-    std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(time - now - kAhead, kNap)));
+    std::this_thread::sleep_for(std::chrono::nanoseconds(std::min(time - now - kAhead, kLiveNap)));
 }
 
 // Runs of the program in the next call. Not more than are left to do: a run that has nothing to
@@ -149,8 +149,8 @@ Status LiveEngine::run(const std::atomic<bool> &stop) {
 }
 
 SendCounts LiveEngine::counts() const {
-  SendCounts counts = flow_.counts(read(program_.state().sent));
-  counts.slipped_ns = read(program_.state().slipped);
+  SendCounts counts = flow_.counts(read_shared(program_.state().sent));
+  counts.slipped_ns = read_shared(program_.state().slipped);
   return counts;
 }
 
@@ -162,7 +162,7 @@ void LiveEngine::read_counts(const std::function<void(const EngineCounts &)> &us
   counts.sent_bytes = sent.bytes;
   counts.begun_ns = begun_ns_;
   counts.now_ns = ended_ns_ ? ended_ns_.load() : begun_ns_ ? monotonic_ns() : 0;
-  counts.last_late_ns = read(state.last_late);
+  counts.last_late_ns = read_shared(state.last_late);
   fill(counts.late_ns, state.late);
   fill(counts.jitter_ns, state.jitter);
   use(counts);

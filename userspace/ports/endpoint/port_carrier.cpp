@@ -10,8 +10,8 @@ namespace xr::endpoint {
 namespace {
 
 constexpr uint64_t kShortest = 20'000'000; // ns: a port takes some ms to go down and up
-constexpr auto kLook = std::chrono::milliseconds(5);
-constexpr auto kPatience = std::chrono::seconds(5); // until the carrier is back, after up
+constexpr auto kCarrierLook = std::chrono::milliseconds(5);
+constexpr auto kCarrierPatience = std::chrono::seconds(5); // until the carrier is back, after up
 
 } // namespace
 
@@ -74,7 +74,7 @@ void PortCarrier::run() {
       std::unique_lock lock(mutex_);
       const auto ready = [this] { return news_ || stop_; };
       if (waits())
-        changed_.wait_for(lock, kLook, ready);
+        changed_.wait_for(lock, kCarrierLook, ready);
       else
         changed_.wait(lock, ready);
       news_ = false;
@@ -157,7 +157,7 @@ void PortCarrier::set_up(Carrier &port) {
   if (!done && host::read_link(port.ifname))
     return;
   port.counts->out.held_down = 0;
-  port.waits_until = Clock::now() + kPatience;
+  port.waits_until = Clock::now() + kCarrierPatience;
 }
 
 } // namespace xr::endpoint

@@ -26,7 +26,7 @@ namespace xr::endpoint {
 namespace {
 
 constexpr int kQuestions = 3;
-constexpr uint64_t kPatience = 350'000'000; // ns per question
+constexpr uint64_t kAnswerPatience = 350'000'000; // ns per question
 
 Result<Fd> raw_socket(const PortFacts &port) {
   Fd fd(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_ALL)));
@@ -40,7 +40,7 @@ Result<Fd> raw_socket(const PortFacts &port) {
 }
 
 std::optional<packet::Mac> await_answer(const Fd &fd, const packet::Address &address) {
-  const uint64_t until = monotonic_ns() + kPatience;
+  const uint64_t until = monotonic_ns() + kAnswerPatience;
   std::array<uint8_t, 2048> frame{};
   for (uint64_t now = monotonic_ns(); now < until; now = monotonic_ns()) {
     pollfd item{fd.get(), POLLIN, 0};

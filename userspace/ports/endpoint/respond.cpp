@@ -37,7 +37,7 @@ Status choose_addresses(RespondRequest &request, const PortFacts &port) {
 
 // Frames for another MAC, and neighbour solicitations for IPv6 addresses that the host does not
 // have: the port has not joined their multicast groups.
-bool needs_promiscuous(const RespondRequest &request, const PortFacts &port) {
+bool answers_for_others(const RespondRequest &request, const PortFacts &port) {
   const auto &mine = request.responder.addresses;
   return request.responder.mac != port.mac ||
          !std::all_of(mine.begin(), mine.end(), packet::is_mapped);
@@ -90,7 +90,7 @@ Result<RespondRun> RespondRun::prepare(RespondRequest request) {
     request.queues.count = port.queues;
   responder.seed = static_cast<decltype(responder.seed)>(XR_TRY(random_seed()));
   if (auto done = state->listen(request.attach, responder.addresses, responder.mac,
-                                needs_promiscuous(request, port));
+                                answers_for_others(request, port));
       !done)
     return done.error();
   auto sockets = XR_TRY(state->sockets(request.queues));

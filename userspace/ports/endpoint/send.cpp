@@ -240,7 +240,7 @@ bool listens(const SendRequest &request) {
 
 // Answers to another MAC, or neighbour solicitations for an IPv6 source address, do not reach the
 // port by themselves.
-bool needs_promiscuous(const std::vector<Flow> &flows, const PortFacts &port) {
+bool sends_as_another(const std::vector<Flow> &flows, const PortFacts &port) {
   return std::any_of(flows.begin(), flows.end(), [&](const Flow &flow) {
     return flow.path.src_mac != port.mac || !packet::is_mapped(flow.path.src);
   });
@@ -377,7 +377,7 @@ Status SendRun::State::prepare_flows() {
   const auto sources = sources_of(flows);
   const packet::Mac mac = flows.front().path.src_mac;
   if (listens(request))
-    if (auto done = listen(request.attach, sources, mac, needs_promiscuous(flows, port)); !done)
+    if (auto done = listen(request.attach, sources, mac, sends_as_another(flows, port)); !done)
       return done;
   if (listens(request) && request.obey_pfc)
     obey_pfc(request.pfc_line_bits);

@@ -22,7 +22,7 @@ namespace {
 // ns between looks for new rules and links; of the thread that moves frames, for rules, which
 // frames name anyway; at the ports.
 constexpr uint64_t kLook = 1'000'000, kRulesLook = 8'000'000, kAliveLook = 500'000'000;
-constexpr uint64_t kNap = 20'000'000; // ns: longest sleep, so that `stop` is noticed
+constexpr uint64_t kWireNap = 20'000'000; // ns: longest sleep, so that `stop` is noticed
 
 wire::TracePointer read_trace(const std::string &path) {
   std::ifstream file(path);
@@ -192,7 +192,7 @@ Status WireRun::State::run_threads(const std::atomic<bool> &stop,
         if (!busy.ok())
           results[i] = busy.error();
         else if (!*busy)
-          WireDirection::wait({&direction, 1}, now, kNap);
+          WireDirection::wait({&direction, 1}, now, kWireNap);
       }
       end = true;
     });

@@ -13,7 +13,7 @@ namespace {
 
 using Bio = std::unique_ptr<BIO, decltype(&BIO_free)>;
 using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;
-using Key = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
+using PrivateKey = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
 
 Bio bytes_of(const Pem &pem) {
   return {BIO_new_mem_buf(pem.text.data(), static_cast<int>(pem.text.size())), BIO_free};
@@ -41,7 +41,8 @@ Status use_certificate(SSL_CTX *context, const TlsConfig &config) {
   while (Certificate next = next_certificate(certificates.get()))
     if (SSL_CTX_add0_chain_cert(context, next.get()) == 1)
       (void)next.release(); // the context owns it
-  const Key key{PEM_read_bio_PrivateKey(keys.get(), nullptr, no_password, nullptr), EVP_PKEY_free};
+  const PrivateKey key{PEM_read_bio_PrivateKey(keys.get(), nullptr, no_password, nullptr),
+                       EVP_PKEY_free};
   if (!key)
     return not_pem(config.key, "a key without a password");
   if (SSL_CTX_use_PrivateKey(context, key.get()) != 1 || SSL_CTX_check_private_key(context) != 1)

@@ -23,12 +23,13 @@ namespace {
 using parse::at_line;
 
 // What a key of a map does with its value. Errors have the line of the value already.
-struct Key {
+struct ConfigKey {
   std::string_view name;
   std::function<Status(const YAML::Node &)> read;
 };
 
-Status read_map(const YAML::Node &map, const std::string &where, const std::vector<Key> &keys) {
+Status read_map(const YAML::Node &map, const std::string &where,
+                const std::vector<ConfigKey> &keys) {
   if (!map.IsDefined() || map.IsNull())
     return {};
   if (!map.IsMap())
@@ -37,11 +38,11 @@ Status read_map(const YAML::Node &map, const std::string &where, const std::vect
   for (const auto &item : map) {
     const std::string name = parse::scalar(item.first);
     const auto key = std::find_if(keys.begin(), keys.end(),
-                                  [&name](const Key &each) { return each.name == name; });
+                                  [&name](const ConfigKey &each) { return each.name == name; });
     if (key == keys.end()) {
       std::vector<std::string_view> names;
       names.reserve(keys.size());
-      for (const Key &each : keys)
+      for (const ConfigKey &each : keys)
         names.push_back(each.name);
       return at_line(item.first, {fmt::format("{} has no key '{}'", where, name),
                                   parse::hint_from(name, names)});
@@ -62,7 +63,7 @@ Result<std::string> text_of(const YAML::Node &node, std::string_view key) {
   return node.Scalar();
 }
 
-Key truth(std::string_view name, bool &to) {
+ConfigKey truth(std::string_view name, bool &to) {
   return {name, [name, &to](const YAML::Node &node) -> Status {
             if (node.IsScalar() && YAML::convert<bool>::decode(node, to))
               return {};
@@ -71,7 +72,7 @@ Key truth(std::string_view name, bool &to) {
           }};
 }
 
-Key list(std::string_view name, const std::function<Status(const std::string &)> &take) {
+ConfigKey list(std::string_view name, const std::function<Status(const std::string &)> &take) {
   return {name, [name, take](const YAML::Node &node) -> Status {
             if (node.IsNull())
               return {};
@@ -86,8 +87,8 @@ Key list(std::string_view name, const std::function<Status(const std::string &)>
 }
 
 template <typename Value>
-Key word(std::string_view name, Value &to,
-         const std::vector<std::pair<std::string_view, Value>> &words) {
+ConfigKey word(std::string_view name, Value &to,
+               const std::vector<std::pair<std::string_view, Value>> &words) {
   return {name, [name, &to, words](const YAML::Node &node) -> Status {
             const std::string text = XR_TRY(text_of(node, name));
             std::vector<std::string_view> names;
@@ -105,7 +106,7 @@ Key word(std::string_view name, Value &to,
 }
 
 // A key that exporter-toolkit has and this program has not.
-Key unsupported(std::string_view name, const std::string &hint) {
+ConfigKey unsupported(std::string_view name, const std::string &hint) {
   return {name, [name, hint](const YAML::Node &node) -> Status {
             return at_line(node, {fmt::format("{} is not supported", name), hint});
           }};
@@ -117,10 +118,10 @@ struct Source {
   std::string folder;
   Pem pem;
 
-  Key in_line() {
+  ConfigKey in_line() {
     return {inline_key, [this](const YAML::Node &node) { return take(node, inline_key, false); }};
   }
-  Key in_file() {
+  ConfigKey in_file() {
     return {file_key, [this](const YAML::Node &node) { return take(node, file_key, true); }};
   }
   Status take(const YAML::Node &node, std::string_view key, bool file) {
@@ -143,7 +144,7 @@ struct Source {
   }
 };
 
-Key client_auth(ClientAuth &to) {
+ConfigKey client_auth(ClientAuth &to) {
   return word<ClientAuth>(
       "client_auth_type", to,
       {{"NoClientCert", ClientAuth::None},
@@ -155,7 +156,7 @@ Key client_auth(ClientAuth &to) {
        {"", ClientAuth::None}});
 }
 
-Key version(std::string_view name, int &to) {
+ConfigKey version(std::string_view name, int &to) {
   return {name, [name, &to](const YAML::Node &node) -> Status {
             const std::string text = XR_TRY(text_of(node, name));
             if (text == "TLS10" || text == "TLS11")
@@ -241,7 +242,7 @@ Status read_tls(const YAML::Node &node, const std::string &folder, WebConfig &co
 
 // The names and values that exporter-toolkit accepts.
 Status read_headers(const YAML::Node &node, WebConfig &config) {
-  std::vector<Key> keys;
+  std::vector<ConfigKey> keys;
   for (const char *name : {"Content-Security-Policy", "Strict-Transport-Security",
                            "X-Content-Type-Options", "X-Frame-Options", "X-XSS-Protection"})
     keys.push_back({name, [name, &config](const YAML::Node &value) -> Status {

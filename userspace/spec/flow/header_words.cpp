@@ -32,7 +32,7 @@ template <auto member> Status parse_bit(FlowDraft &draft, WordReader &words) {
   return {};
 }
 
-constexpr FlowKeyword kWords[] = {
+constexpr FlowKeyword kHeaderWords[] = {
     {"se", Slot::Se, parse_bit<&BthBits::solicited>, "se 1"},
     {"migreq", Slot::MigReq, parse_bit<&BthBits::mig_req>, "migreq 1"},
     {"padcnt", Slot::PadCnt, parse_bits<&BthBits::pad, 3>, "padcnt 2"},
@@ -55,6 +55,6 @@ constexpr FlowKeyword kWords[] = {
 
 } // namespace
 
-std::span<const FlowKeyword> header_words() { return kWords; }
+std::span<const FlowKeyword> header_words() { return kHeaderWords; }
 
 } // namespace xr::flow

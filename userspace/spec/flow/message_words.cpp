@@ -163,7 +163,7 @@ Status parse_stamp(FlowDraft &draft, WordReader &) {
   return {};
 }
 
-constexpr FlowKeyword kWords[] = {
+constexpr FlowKeyword kMessageWords[] = {
     {"transport", Slot::Transport, parse_transport, "transport rc, uc, ud or xrc"},
     {"verb", Slot::Verb, parse_verb, "verb write"},
     {"qp", Slot::Qp, parse_qp, "qp 0x11 or qp 0x11-0x1f"},
@@ -194,6 +194,6 @@ const std::vector<std::string_view> &verb_names() {
   return kNames;
 }
 
-std::span<const FlowKeyword> message_words() { return kWords; }
+std::span<const FlowKeyword> message_words() { return kMessageWords; }
 
 } // namespace xr::flow

@@ -255,7 +255,7 @@ Status parse_fault(FlowDraft &draft, WordReader &words) {
   return {};
 }
 
-constexpr FlowKeyword kWords[] = {
+constexpr FlowKeyword kPaceWords[] = {
     {"rate", Slot::Rate, parse_rate_word,
      "rate 10gbit [l1|l2], rate 100kpps, rate 50% or rate top"},
     {"cc", Slot::Cc, parse_cc,
@@ -282,7 +282,7 @@ const std::vector<std::string_view> &fault_names() {
   return kNames;
 }
 
-std::span<const FlowKeyword> pace_words() { return kWords; }
+std::span<const FlowKeyword> pace_words() { return kPaceWords; }
 
 Result<congestion::Control> take_control(WordReader &words) {
   using Kind = congestion::Control::Kind;

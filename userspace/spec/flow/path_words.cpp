@@ -125,7 +125,7 @@ Status parse_flow_label(FlowDraft &draft, WordReader &words) {
   return {};
 }
 
-constexpr FlowKeyword kWords[] = {
+constexpr FlowKeyword kPathWords[] = {
     {"name", Slot::Name, parse_name, "name first"},
     {"src", Slot::Src, parse_src, "src 192.0.2.1"},
     {"dst", Slot::Dst, parse_dst, "dst 192.0.2.2"},
@@ -143,6 +143,6 @@ constexpr FlowKeyword kWords[] = {
 
 } // namespace
 
-std::span<const FlowKeyword> path_words() { return kWords; }
+std::span<const FlowKeyword> path_words() { return kPathWords; }
 
 } // namespace xr::flow

@@ -14,8 +14,6 @@ namespace xr::impair {
 
 namespace {
 
-constexpr uint32_t kMost24 = 0xffffff;
-
 // src or dst: they differ in their tables only.
 struct End {
   int table;

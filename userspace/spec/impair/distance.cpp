@@ -26,7 +26,7 @@ constexpr double kMost = 1e9;   // packets
 constexpr double kLeast = 1e-3;
 constexpr uint64_t kSeed = 0x726f6365; // fixed: a distribution always has the same points
 
-struct Distribution {
+struct DistanceRow {
   std::string_view name;
   size_t parameters;
   double least; // minimum of the parameters
@@ -34,7 +34,7 @@ struct Distribution {
   const char *usage;
 };
 
-constexpr Distribution kDistributions[] = {
+constexpr DistanceRow kDistances[] = {
     {"uniform", 2, 1,
      [](double a, double b) -> Draw {
        return [d = std::uniform_int_distribution<uint64_t>(std::llround(a), std::llround(b))](
@@ -69,7 +69,7 @@ std::vector<uint32_t> quantiles(const Draw &draw) {
   return points;
 }
 
-Result<Distance> parse_table(WordReader &words) {
+Result<Distance> parse_distances(WordReader &words) {
   Distance distance{"table", {}, {}};
   for (const std::string &part : parts(words.take()))
     distance.table.push_back(
@@ -80,7 +80,7 @@ Result<Distance> parse_table(WordReader &words) {
   return distance;
 }
 
-Result<Distance> parse_distribution(WordReader &words, const Distribution &d) {
+Result<Distance> parse_distribution(WordReader &words, const DistanceRow &d) {
   Distance distance{d.name, {}, {}};
   std::vector<double> &parameters = distance.parameters;
   while (parameters.size() < d.parameters) {
@@ -101,8 +101,8 @@ Result<Distance> parse_distribution(WordReader &words, const Distribution &d) {
 } // namespace
 
 std::vector<uint32_t> points_of(const Distance &distance) {
-  const auto *found = std::ranges::find(kDistributions, distance.distribution, &Distribution::name);
-  if (found == std::end(kDistributions))
+  const auto *found = std::ranges::find(kDistances, distance.distribution, &DistanceRow::name);
+  if (found == std::end(kDistances))
     return distance.table;
   const std::vector<double> &p = distance.parameters;
   return quantiles(found->draw(p[0], p.size() > 1 ? p[1] : 0));
@@ -110,13 +110,12 @@ std::vector<uint32_t> points_of(const Distance &distance) {
 
 Status parse_distance(Draft &draft, WordReader &words) {
   std::vector<std::string_view> names;
-  for (const Distribution &d : kDistributions)
+  for (const DistanceRow &d : kDistances)
     names.push_back(d.name);
   names.emplace_back("table");
   const auto at = XR_TRY(choice(words.take(), names, "a distribution"));
-  draft.spec.select =
-      XR_TRY(at < std::size(kDistributions) ? parse_distribution(words, kDistributions[at])
-                                            : parse_table(words));
+  draft.spec.select = XR_TRY(at < std::size(kDistances) ? parse_distribution(words, kDistances[at])
+                                                        : parse_distances(words));
   return {};
 }
 

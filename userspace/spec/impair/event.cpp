@@ -2,6 +2,7 @@
 // An exact event: the P-th packet of a stream, in its K-th transmission; also as `psn +K`.
 #include <fmt/format.h>
 
+#include "impair/fields.h"
 #include "impair/keywords.h"
 #include "parse/value.h"
 
@@ -11,13 +12,13 @@ using namespace parse;
 
 namespace {
 
-constexpr uint32_t kMostQps = 1024, kMostQpn = 0xffffff, kMostPacket = 0xffffff;
+constexpr uint32_t kMostQps = 1024, kMostPacket = 0xffffff;
 
 // A decimal N is the N-th QP seen on the port; a hexadecimal N is a QPN.
 Status parse_qp(EventSpec &event, const std::string &word) {
   event.by_number = !lower(word).starts_with("0x");
   const auto qp = event.by_number ? integer(word, 1, kMostQps, "the number of a QP")
-                                  : integer(word, 0, kMostQpn, "a QPN");
+                                  : integer(word, 0, kMost24, "a QPN");
   if (!qp)
     return Error{qp.error().message, "qp 1 is the first QP that the port saw, qp 0x11 QPN 17"};
   event.qp = static_cast<uint32_t>(qp.get());

@@ -12,6 +12,8 @@
 
 namespace xr::impair {
 
+inline constexpr uint32_t kMost24 = 0xffffff; // of a QPN or PSN
+
 // The word of a condition.
 std::string_view field_name(Field field);
 

@@ -66,7 +66,7 @@ Status parse_gamma(Hold &hold, WordReader &words) {
   return {};
 }
 
-Status parse_table(Hold &hold, WordReader &words) {
+Status parse_jitter_table(Hold &hold, WordReader &words) {
   for (const std::string &part : parts(words.take()))
     hold.table.push_back(XR_TRY(time(part, 0, "a time")));
   if (hold.table.size() > ROCE_RULE_POINTS)
@@ -83,32 +83,32 @@ Status parse_step(Hold &hold, WordReader &words) {
   return {};
 }
 
-struct Distribution {
+struct JitterRow {
   std::string_view name;
   Jitter jitter;
   Status (*parse)(Hold &, WordReader &);
   const char *usage;
 };
 
-constexpr Distribution kDistributions[] = {
+constexpr JitterRow kJitters[] = {
     {"uniform", Jitter::Uniform, parse_uniform, "uniform LOW HIGH"},
     {"gaussian", Jitter::Gaussian, parse_gaussian, "gaussian MEAN SIGMA"},
     {"poisson", Jitter::Poisson, parse_poisson, "poisson MEAN"},
     {"gamma", Jitter::Gamma, parse_gamma, "gamma SHAPE SCALE"},
-    {"table", Jitter::Table, parse_table, "table T,T"},
+    {"table", Jitter::Table, parse_jitter_table, "table T,T"},
     {"step", Jitter::Step, parse_step, "step LOW HIGH every T"},
 };
 
 std::vector<std::string_view> distribution_names() {
   std::vector<std::string_view> names;
-  for (const Distribution &d : kDistributions)
+  for (const JitterRow &d : kJitters)
     names.push_back(d.name);
   return names;
 }
 
 Status parse_jitter(Hold &hold, WordReader &words) {
   const auto at = XR_TRY(choice(words.take(), distribution_names(), "a distribution"));
-  const Distribution &distribution = kDistributions[at];
+  const JitterRow &distribution = kJitters[at];
   if (Status s = distribution.parse(hold, words); !s)
     return Error{s.error().message, s.error().hint.empty() ? distribution.usage : s.error().hint};
   hold.jitter = distribution.jitter;
@@ -166,13 +166,13 @@ void take_layer(WordReader &words, Hold &hold) {
 
 std::string jitter_list() {
   std::string list;
-  for (const Distribution &distribution : kDistributions)
+  for (const JitterRow &distribution : kJitters)
     list += fmt::format("{}{}", list.empty() ? "" : "|", distribution.usage);
   return list;
 }
 
 std::string_view jitter_name(Jitter jitter) {
-  return std::ranges::find(kDistributions, jitter, &Distribution::jitter)->name;
+  return std::ranges::find(kJitters, jitter, &JitterRow::jitter)->name;
 }
 
 // delay T, delay T jitter DIST, or delay DIST.

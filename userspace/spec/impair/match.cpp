@@ -16,7 +16,6 @@ using namespace parse;
 
 namespace {
 
-constexpr uint32_t kMost24 = 0xffffff;
 constexpr uint32_t kMostVlan = 4095;
 constexpr uint32_t kLongestFrame = UINT32_MAX - 1; // UINT32_MAX: unlimited
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "impair/fields.h"
 #include "impair/rule.h"
 #include "parse/address.h"
 #include "parse/value.h"
@@ -12,7 +13,6 @@ using namespace parse;
 
 namespace {
 
-constexpr uint32_t kMostQpn = 0xffffff;
 constexpr const char *kUsage =
     "like 192.0.2.1 0x11 0x12: its packets for QP 0x11 come from its QP 0x12";
 
@@ -27,13 +27,13 @@ Result<Peer> parse_peer(const std::vector<std::string> &list) {
   const auto ip = address(words.take());
   if (!ip)
     return with_usage(ip.error());
-  const auto qp = integer(words.take(), 0, kMostQpn, "a QPN");
+  const auto qp = integer(words.take(), 0, kMost24, "a QPN");
   if (!qp)
     return with_usage(qp.error());
   words.take_if("->");
   if (words.take_if("-")) // the shell has created a file QPN
     return Error{"the shell took '> QPN' for a file to write to", "quote '->' or leave it out"};
-  const auto src_qp = integer(words.take(), 0, kMostQpn, "a QPN");
+  const auto src_qp = integer(words.take(), 0, kMost24, "a QPN");
   if (!src_qp)
     return with_usage(src_qp.error());
   if (!words.done())

@@ -59,9 +59,9 @@ struct Node {
   std::string group; // pg_name; "": all ranks
 };
 
-class Reader {
+class ChakraReader {
 public:
-  explicit Reader(std::span<const ChakraFile> files) : files_(files) {}
+  explicit ChakraReader(std::span<const ChakraFile> files) : files_(files) {}
 
   Result<Job> read(const std::string &name) {
     for (uint32_t rank = 0; rank < files_.size(); rank++)
@@ -408,7 +408,7 @@ private:
 Result<Job> read_chakra(std::span<const ChakraFile> files, const std::string &name) {
   if (files.empty())
     return Error{"there is no file", "NAME.0.et, NAME.1.et, ... one for each rank"};
-  return Reader(files).read(name);
+  return ChakraReader(files).read(name);
 }
 
 Result<Job> read_chakra(const std::string &directory, const std::string &name) {

@@ -18,8 +18,8 @@ namespace xr::job {
 
 namespace {
 
-constexpr uint32_t kMostRanks = 1 << 20;
-constexpr uint32_t kMostOperations = 50'000'000;
+constexpr uint32_t kMostGoalRanks = 1 << 20;
+constexpr uint32_t kMostGoalOperations = 50'000'000;
 constexpr const char *kStatements =
     "send Nb to R tag T, recv Nb from R tag T, calc NS, LABEL: before them, LABEL requires LABEL";
 
@@ -107,16 +107,16 @@ private:
   uint32_t line_ = 1;
 };
 
-class Reader {
+class GoalReader {
 public:
-  explicit Reader(std::string_view text) : tokens_(text) {}
+  explicit GoalReader(std::string_view text) : tokens_(text) {}
 
   Result<Job> read(const std::string &name) {
     XR_TRY(step());
     XR_TRY(lines());
     XR_TRY(word("num_ranks", "num_ranks N is the first line"));
     const uint32_t line = token_.line;
-    const uint64_t count = XR_TRY(number("the number of ranks", 1, kMostRanks));
+    const uint64_t count = XR_TRY(number("the number of ranks", 1, kMostGoalRanks));
     XR_TRY(end_of_line());
     blocks_.resize(count);
     while (token_.kind != Token::Kind::End)
@@ -282,8 +282,8 @@ private:
       nic = XR_TRY(number("a nic", 0, UINT8_MAX));
     }
     item.channel = static_cast<uint32_t>(item.kind == Kind::Calc ? cpu : nic);
-    if (items_.size() == kMostOperations)
-      return at(item.line, fmt::format("there are more than {} operations", kMostOperations),
+    if (items_.size() == kMostGoalOperations)
+      return at(item.line, fmt::format("there are more than {} operations", kMostGoalOperations),
                 "a shorter part of the program");
     items_.push_back(item);
     return end_of_line();
@@ -388,7 +388,7 @@ private:
 } // namespace
 
 Result<Job> read_goal(std::string_view text, const std::string &name) {
-  return Reader(text).read(name);
+  return GoalReader(text).read(name);
 }
 
 } // namespace xr::job

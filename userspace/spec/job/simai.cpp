@@ -16,7 +16,8 @@ namespace xr::job {
 namespace {
 
 constexpr std::string_view kPolicy = "HYBRID_TRANSFORMER_FWD_IN_BCKWD";
-constexpr uint64_t kMostLayers = 1'000'000, kMostRanks = 100'000, kMostBytes = 1'000'000'000'000;
+constexpr uint64_t kMostLayers = 1'000'000, kMostSimAiRanks = 100'000,
+                   kMostBytes = 1'000'000'000'000;
 constexpr uint64_t kMostTime = 1'000'000'000'000; // ns
 constexpr size_t kWords = 12;                     // of a layer
 
@@ -35,9 +36,9 @@ struct Layer {
   uint64_t update_ns = 0;    // after each of its collectives
 };
 
-class Reader {
+class SimAiReader {
 public:
-  Reader(std::string_view text, const std::string &name) : name_(name), text_(text) {}
+  SimAiReader(std::string_view text, const std::string &name) : name_(name), text_(text) {}
 
   Result<Job> read() {
     XR_TRY(header(next()));
@@ -99,7 +100,7 @@ private:
                      parse::hint_from(key, keys));
       const bool zero = key.starts_with("checkpoint") || key == "pp_comm";
       const uint64_t value = XR_TRY(whole(key, i + 1 < words.size() ? words[i + 1] : "",
-                                          zero ? 0 : 1, zero ? kMostBytes : kMostRanks));
+                                          zero ? 0 : 1, zero ? kMostBytes : kMostSimAiRanks));
       if (zero && value)
         return wrong(fmt::format("{}: {} is not here", key, value), fmt::format("{}: 0", key));
       if (!values.emplace(key, value).second)
@@ -261,7 +262,7 @@ private:
 } // namespace
 
 Result<Job> read_simai(std::string_view text, const std::string &name) {
-  return Reader(text, name).read();
+  return SimAiReader(text, name).read();
 }
 
 } // namespace xr::job

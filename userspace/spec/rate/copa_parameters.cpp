@@ -7,18 +7,19 @@ namespace xr::congestion {
 
 namespace {
 
-constexpr const char *kPaper = "Copa, section 2";
+constexpr const char *kCopaPaper = "Copa, section 2";
 
-std::vector<ParameterRow> make_rows() {
+std::vector<ParameterRow> make_copa_rows() {
   using enum Unit;
   return {
-      parameter_row({"delta", "delta", "1/delta packets of each flow stay in the queue", kPaper},
-                    {Number}, 0.001, 100, 0.5),
+      parameter_row(
+          {"delta", "delta", "1/delta packets of each flow stay in the queue", kCopaPaper},
+          {Number}, 0.001, 100, 0.5),
       parameter_row({"min-window", "", "least window, in packets", "ours"}, {Number}, 0.1,
                     1000000.0, 2, true),
       parameter_row({"start-window", "", "window of a QP that starts, in packets", "ours"},
                     {Number}, 0.1, 1000000.0, 10, true),
-      parameter_row({"min-rtt-window", "", "time for which a least RTT is believed", kPaper},
+      parameter_row({"min-rtt-window", "", "time for which a least RTT is believed", kCopaPaper},
                     {Microseconds}, 1, 1000000000.0, 10000000.0),
   };
 }
@@ -26,7 +27,7 @@ std::vector<ParameterRow> make_rows() {
 } // namespace
 
 std::span<const ParameterRow> copa_rows() {
-  static const std::vector<ParameterRow> kRows = make_rows();
+  static const std::vector<ParameterRow> kRows = make_copa_rows();
   return kRows;
 }
 

@@ -7,31 +7,28 @@ namespace xr::congestion {
 
 namespace {
 
-constexpr const char *kHw = "HPCC rdma-hw.cc";
-constexpr const char *kRun = "HPCC run.py";
-
-std::vector<ParameterRow> make_rows() {
+std::vector<ParameterRow> make_dctcp_rows() {
   using enum Unit;
   return {
-      parameter_row({"g", "g", "weight of the newest share of marked packets", kRun}, {Ratio}, 0, 1,
-                    1.0 / 16),
-      parameter_row(
-          {"alpha-initial", "alpha", "share of marked packets that is assumed at the start", kHw},
-          {Ratio}, 0, 1, 1),
+      parameter_row({"g", "g", "weight of the newest share of marked packets", kHpccRun}, {Ratio},
+                    0, 1, 1.0 / 16),
+      parameter_row({"alpha-initial", "alpha",
+                     "share of marked packets that is assumed at the start", kHpccHw},
+                    {Ratio}, 0, 1, 1),
       parameter_row(
           {"ai", "", "added in each RTT without a cut", "HPCC run.py: one packet of 1 KB in 13 us"},
           {Mbit, LinePercent}, 0, 10000000.0, 615),
       parameter_row({"min-rate", "", "least rate", "HPCC config.txt, as for DCQCN"},
                     {Mbit, LinePercent}, 0, 10000000.0, 100, true),
-      parameter_row({"start-rate", "", "rate at which a QP starts", kHw}, {LinePercent, Mbit}, 0,
-                    10000000.0, 100),
+      parameter_row({"start-rate", "", "rate at which a QP starts", kHpccHw}, {LinePercent, Mbit},
+                    0, 10000000.0, 100),
   };
 }
 
 } // namespace
 
 std::span<const ParameterRow> dctcp_rows() {
-  static const std::vector<ParameterRow> kRows = make_rows();
+  static const std::vector<ParameterRow> kRows = make_dctcp_rows();
   return kRows;
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr const char *kSim = "htsim swift.cpp";
 
-std::vector<ParameterRow> make_rows() {
+std::vector<ParameterRow> make_swift_rows() {
   using enum Unit;
   return {
       parameter_row({"ai", "ai", "packets added to the window in an RTT", kSim}, {Number}, 0,
@@ -51,7 +51,7 @@ std::vector<ParameterRow> make_rows() {
 } // namespace
 
 std::span<const ParameterRow> swift_rows() {
-  static const std::vector<ParameterRow> kRows = make_rows();
+  static const std::vector<ParameterRow> kRows = make_swift_rows();
   return kRows;
 }
 

@@ -29,6 +29,9 @@ private:
   std::vector<Quantity> values_;
 };
 
+// Where defaults come from: files of HPCC's simulator.
+inline constexpr const char *kHpccHw = "HPCC rdma-hw.cc", *kHpccRun = "HPCC run.py";
+
 // A row with one default.
 struct RowText {
   const char *name, *symbol, *meaning, *source;

@@ -7,13 +7,10 @@ namespace xr::congestion {
 
 namespace {
 
-constexpr const char *kHw = "HPCC rdma-hw.cc";
-constexpr const char *kRun = "HPCC run.py";
-
 // `patched`: other values, no hyper increase, and T_ref.
-std::vector<ParameterRow> make_rows(bool patched) {
+std::vector<ParameterRow> make_timely_rows(bool patched) {
   using enum Unit;
-  const char *hw = patched ? "CoNEXT'16, algorithm 2" : kHw;
+  const char *hw = patched ? "CoNEXT'16, algorithm 2" : kHpccHw;
   const double never = 1e6;
   std::vector<ParameterRow> rows = {
       parameter_row({"alpha", "alpha", "weight of a new difference of RTTs", hw}, {Ratio}, 0, 1,
@@ -26,17 +23,17 @@ std::vector<ParameterRow> make_rows(bool patched) {
                     {Microseconds}, 0, 1e7, 500),
       parameter_row({"min-rtt", "D_minRTT", "gradients are parts of it", hw}, {Microseconds}, 0.1,
                     1e7, 20),
-      parameter_row({"delta", "delta", "step of additive increase", patched ? hw : kRun},
+      parameter_row({"delta", "delta", "step of additive increase", patched ? hw : kHpccRun},
                     {LinePercent, Mbit}, 0, 1e7, 0.1, !patched),
-      parameter_row({"hyper", "", "step of hyper increase", kRun}, {LinePercent, Mbit}, 0, 1e7, 0.5,
-                    true),
+      parameter_row({"hyper", "", "step of hyper increase", kHpccRun}, {LinePercent, Mbit}, 0, 1e7,
+                    0.5, true),
       parameter_row(
-          {"hyper-after", "N", "increases until hyper increase", patched ? "never there" : kHw},
+          {"hyper-after", "N", "increases until hyper increase", patched ? "never there" : kHpccHw},
           {Number}, 1, 1e6, patched ? never : 5),
       parameter_row({"min-rate", "", "least rate", "HPCC config.txt, as for DCQCN"},
                     {Mbit, LinePercent}, 0, 1e7, 100, true),
-      parameter_row({"start-rate", "", "rate at which a QP starts", kHw}, {LinePercent, Mbit}, 0,
-                    1e7, 100),
+      parameter_row({"start-rate", "", "rate at which a QP starts", kHpccHw}, {LinePercent, Mbit},
+                    0, 1e7, 100),
   };
   if (patched)
     rows.push_back(parameter_row(
@@ -48,12 +45,12 @@ std::vector<ParameterRow> make_rows(bool patched) {
 } // namespace
 
 std::span<const ParameterRow> timely_rows() {
-  static const std::vector<ParameterRow> kRows = make_rows(false);
+  static const std::vector<ParameterRow> kRows = make_timely_rows(false);
   return kRows;
 }
 
 std::span<const ParameterRow> patched_timely_rows() {
-  static const std::vector<ParameterRow> kRows = make_rows(true);
+  static const std::vector<ParameterRow> kRows = make_timely_rows(true);
   return kRows;
 }
 

@@ -13,6 +13,9 @@ namespace xr::metrics {
 
 using Labels = std::vector<prometheus::ClientMetric::Label>;
 
+// A counter's value as Prometheus has it.
+inline double number(uint64_t value) { return static_cast<double>(value); }
+
 class Families {
 public:
   // Use base units and Prometheus naming: counters end in _total.

@@ -81,7 +81,7 @@ const FieldMetric *field_metric(const std::string &section, const std::string &k
   return nullptr;
 }
 
-double number(const Value &value) { return static_cast<double>(report::number_of(value)); }
+double number_in(const Value &value) { return static_cast<double>(report::number_of(value)); }
 
 // Label values are strings, or numbers as in JSON.
 std::string word(const Value &value) {
@@ -107,7 +107,7 @@ void add_group(Families &to, const std::string &port, const Section &section) {
     Labels labels = {{"port", port}};
     if (metric->label)
       labels.push_back({metric->label, field.column.key});
-    to.counter(metric->name, metric->help, std::move(labels), number(field.value));
+    to.counter(metric->name, metric->help, std::move(labels), number_in(field.value));
   }
 }
 
@@ -117,9 +117,9 @@ void add_opcodes(Families &to, const std::string &port, const Table &table) {
   for (size_t row = 0; row < table.rows; row++) {
     const Labels labels = {{"port", port}, {"opcode", word(table.cell(row, name))}};
     to.counter("xdp_roce_packets_total", "RoCE packets by opcode; only opcodes that were seen.",
-               labels, number(table.cell(row, packets)));
+               labels, number_in(table.cell(row, packets)));
     to.counter("xdp_roce_bytes_total", "Bytes of RoCE frames by opcode, without FCS.", labels,
-               number(table.cell(row, bytes)));
+               number_in(table.cell(row, bytes)));
   }
 }
 
@@ -129,12 +129,12 @@ void add_mirrors(Families &to, const std::string &port, const Table &table) {
     for (const char *key : {"tunnel", "src", "dst", "session"})
       labels.push_back({key, word(table.cell(row, column_of(table, key)))});
     to.counter("xdp_roce_mirror_frames_total", "Frames of a mirror session.", labels,
-               number(table.cell(row, column_of(table, "frames"))));
+               number_in(table.cell(row, column_of(table, "frames"))));
     to.gauge("xdp_roce_mirror_lost_frames",
              "Frames of a mirror session whose numbers did not come, even late.", labels,
-             number(table.cell(row, column_of(table, "lost"))));
+             number_in(table.cell(row, column_of(table, "lost"))));
     to.counter("xdp_roce_mirror_truncated_frames_total", "Frames that the mirror session cut.",
-               labels, number(table.cell(row, column_of(table, "truncated"))));
+               labels, number_in(table.cell(row, column_of(table, "truncated"))));
   }
 }
 
@@ -162,7 +162,7 @@ void add_stream_rows(Families &to, const std::string &port, const Table &table) 
       const StreamMetric &metric = stream_metrics()[i];
       const std::string name = std::string("xdp_roce_stream_") + metric.stem;
       const std::string help = std::string(metric.help) + ", of the worst streams.";
-      const double value = number(table.cell(row, places[i]));
+      const double value = number_in(table.cell(row, places[i]));
       metric.counter ? to.counter(name, help, labels, value) : to.gauge(name, help, labels, value);
     }
   }

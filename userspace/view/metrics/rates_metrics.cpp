@@ -6,12 +6,6 @@
 
 namespace xr::metrics {
 
-namespace {
-
-double number(uint64_t value) { return static_cast<double>(value); }
-
-} // namespace
-
 void add_rates(Families &to, const std::string &port, const EndpointRates &rates, size_t top) {
   const Labels labels = {{"port", port}, {"command", rates.responder ? "respond" : "send"}};
   const QpRate total = rates.total();

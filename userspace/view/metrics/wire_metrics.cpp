@@ -8,8 +8,6 @@ namespace xr::metrics {
 
 namespace {
 
-double number(uint64_t value) { return static_cast<double>(value); }
-
 // Frames that entered by the port.
 void add_ingress(Families &to, const std::string &port, const WirePortCounts &c) {
   const Labels labels = {{"port", port}};

@@ -21,14 +21,13 @@ namespace xr::plot {
 namespace {
 
 using Series = CaptureSeries;
-constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
-constexpr size_t kShownStreams = 8;     // at first
-constexpr size_t kMostCells = 1 << 18;  // of all streams' rates: 1.4 MB of the page
-constexpr size_t kMostPoints = 1 << 17; // of all streams' PSNs: 1.4 MB
-constexpr size_t kLeastPoints = 64;     // of a stream
+constexpr size_t kShownStreams = 8;            // at first
+constexpr size_t kMostBins = 1 << 18;          // of all streams' rates: 1.4 MB of the page
+constexpr size_t kMostCapturePoints = 1 << 17; // of all streams' PSNs: 1.4 MB
+constexpr size_t kLeastPoints = 64;            // of a stream
 constexpr const char *kMarkNames[Series::kMarkKinds] = {"loss", "go-back", "NAK", "RNR NAK"};
 
-Figure figure_of(const char *id, std::string title, const char *unit, Shape shape = Shape::Line) {
+Figure time_figure(const char *id, std::string title, const char *unit, Shape shape = Shape::Line) {
   Figure figure;
   figure.id = id;
   figure.title = std::move(title);
@@ -59,16 +58,12 @@ std::vector<float> folded(const std::vector<Bin> &bins, size_t count, size_t fol
   return y;
 }
 
-Curve curve_of(std::string name, std::vector<float> y, bool shown = true) {
+Curve plain_curve(std::string name, std::vector<float> y, bool shown = true) {
   Curve curve;
   curve.name = std::move(name);
   curve.y = std::move(y);
   curve.shown = shown;
   return curve;
-}
-
-bool flat_zero(const Curve &curve) {
-  return std::ranges::all_of(curve.y, [](float value) { return std::isnan(value) || value == 0; });
 }
 
 // Streams, those with most of `number` first.
@@ -92,30 +87,30 @@ void add_marks(Figure &figure, const Series &series) {
 }
 
 Figure rates(const Series &series) {
-  Figure figure = figure_of("rate", "Rate of each stream, in frames without FCS", "bit/s");
+  Figure figure = time_figure("rate", "Rate of each stream, in frames without FCS", "bit/s");
   if (series.streams.empty())
     return figure;
   size_t fold = 1;
-  while (series.streams.size() * series.bins.size() / fold > kMostCells)
+  while (series.streams.size() * series.bins.size() / fold > kMostBins)
     fold *= 2;
   const size_t count = (series.bins.size() + fold - 1) / fold;
   const double width = series.bin_s() * static_cast<double>(fold);
   figure.x = middles(count, width);
   if (series.streams.size() > 1)
-    figure.curves.push_back(
-        curve_of("all streams", folded(series.bins, count, fold, 8 / width, &Series::Bin::bytes)));
+    figure.curves.push_back(plain_curve(
+        "all streams", folded(series.bins, count, fold, 8 / width, &Series::Bin::bytes)));
   size_t shown = 0;
   for (const uint32_t i : ranked(series, std::mem_fn(&Series::Stream::bytes))) {
     const Series::Stream &stream = series.streams[i];
     figure.curves.push_back(
-        curve_of(stream_name(stream.key),
-                 folded(stream.bins, count, fold, 8 / width, &Series::StreamBin::bytes),
-                 shown++ < kShownStreams));
+        plain_curve(stream_name(stream.key),
+                    folded(stream.bins, count, fold, 8 / width, &Series::StreamBin::bytes),
+                    shown++ < kShownStreams));
   }
   if (series.rest_streams)
     figure.curves.push_back(
-        curve_of(fmt::format("{} other streams", series.rest_streams),
-                 folded(series.rest.bins, count, fold, 8 / width, &Series::StreamBin::bytes)));
+        plain_curve(fmt::format("{} other streams", series.rest_streams),
+                    folded(series.rest.bins, count, fold, 8 / width, &Series::StreamBin::bytes)));
   add_marks(figure, series);
   return figure;
 }
@@ -171,10 +166,11 @@ StreamMarks marks_by_stream(const Series &series, const std::vector<PairRow> &pa
 
 // Curves: those with losses first, as a reader looks for them.
 Figure psns(const Series &series, const std::vector<PairRow> &pairs) {
-  Figure figure = figure_of("psn", "PSNs of a stream", "", Shape::Points);
+  Figure figure = time_figure("psn", "PSNs of a stream", "", Shape::Points);
   figure.choose = true;
   StreamMarks marks = marks_by_stream(series, pairs);
-  const size_t most = std::max(kLeastPoints, kMostPoints / std::max<size_t>(1, marks.size()));
+  const size_t most =
+      std::max(kLeastPoints, kMostCapturePoints / std::max<size_t>(1, marks.size()));
   const auto trouble = [](const Series::Stream &stream) {
     return std::pair(stream.skipped + stream.rewinds, stream.packets - stream.cnps);
   };
@@ -211,7 +207,7 @@ Figure sums(Figure figure, const Series &series, double scale,
             std::initializer_list<Summed<Series::Bin>> wanted) {
   figure.x = middles(series.bins.size(), series.bin_s());
   for (const auto &[name, member] : wanted)
-    if (Curve curve = curve_of(name, folded(series.bins, series.bins.size(), 1, scale, member));
+    if (Curve curve = plain_curve(name, folded(series.bins, series.bins.size(), 1, scale, member));
         !flat_zero(curve))
       figure.curves.push_back(std::move(curve));
   return figure;
@@ -219,7 +215,7 @@ Figure sums(Figure figure, const Series &series, double scale,
 
 Figure losses(const Series &series) {
   using Bin = Series::Bin;
-  return sums(figure_of("losses", "Losses, NAKs and go-backs in each interval", "", Shape::Bars),
+  return sums(time_figure("losses", "Losses, NAKs and go-backs in each interval", "", Shape::Bars),
               series, 1,
               {{"PSNs lost", &Bin::skipped},
                {"NAKs", &Bin::naks},
@@ -229,14 +225,14 @@ Figure losses(const Series &series) {
 
 Figure congestion(const Series &series) {
   using Bin = Series::Bin;
-  Figure figure =
-      sums(figure_of("ecn", "Packets marked CE, and CNPs", "packets/s"), series, 1 / series.bin_s(),
-           {{"marked CE, all streams", &Bin::ce}, {"CNPs, all streams", &Bin::cnps}});
+  Figure figure = sums(time_figure("ecn", "Packets marked CE, and CNPs", "packets/s"), series,
+                       1 / series.bin_s(),
+                       {{"marked CE, all streams", &Bin::ce}, {"CNPs, all streams", &Bin::cnps}});
   const auto of_streams = [&](const char *what, auto total, auto member) {
     size_t count = 0;
     for (const uint32_t i : ranked(series, std::mem_fn(total)))
       if (series.streams[i].*total && count++ < kShownStreams)
-        figure.curves.push_back(curve_of(
+        figure.curves.push_back(plain_curve(
             what + stream_name(series.streams[i].key),
             folded(series.streams[i].bins, series.bins.size(), 1, 1 / series.bin_s(), member),
             false));
@@ -254,8 +250,8 @@ template <class Member>
 Figure pauses(Figure figure, const Series &series, double scale, const Member &member) {
   figure.x = middles(series.bins.size(), series.bin_s());
   for (size_t i = 0; i < ROCE_PFC_COUNTS; i++)
-    if (Curve curve = curve_of(priority_name(i),
-                               folded(series.pauses[i], series.bins.size(), 1, scale, member));
+    if (Curve curve = plain_curve(priority_name(i),
+                                  folded(series.pauses[i], series.bins.size(), 1, scale, member));
         !flat_zero(curve))
       figure.curves.push_back(std::move(curve));
   return figure;
@@ -267,17 +263,17 @@ float median_row(const auto &column, size_t first, size_t rows) {
   for (size_t row = 0; row < rows; row++)
     total += column[first + row];
   if (!total)
-    return kNone;
+    return kNoValue;
   for (size_t row = 0; row < rows; row++)
     if ((seen += column[first + row]) * 2 >= total)
       return static_cast<float>(row) + 0.5f;
-  return kNone;
+  return kNoValue;
 }
 
 Figure heat(const char *id, const std::string &title, const Series &series,
             const Series::HeatMap &map) {
   using Rows = Series::HeatRows;
-  Figure figure = figure_of(id, title, "s", Shape::Heat);
+  Figure figure = time_figure(id, title, "s", Shape::Heat);
   size_t first = Rows::kBuckets, last = 0;
   for (const auto &column : map)
     for (size_t row = 0; row < Rows::kBuckets; row++)
@@ -293,7 +289,7 @@ Figure heat(const char *id, const std::string &title, const Series &series,
     figure.cells.bounds.push_back(static_cast<double>(Rows::lowest(static_cast<unsigned>(row))) /
                                   1e9);
   figure.x = middles(map.size(), figure.cells.width);
-  Curve median = curve_of("median", {});
+  Curve median = plain_curve("median", {});
   for (const auto &column : map) {
     for (size_t row = 0; row < rows; row++)
       figure.cells.counts.push_back(static_cast<float>(column[first + row]));
@@ -314,18 +310,18 @@ Figure heat_of(const char *id, const char *what, const Series &series, Series::H
 }
 
 Figure microbursts(const Series &series, const Microbursts &bursts) {
-  Figure figure = figure_of(
+  Figure figure = time_figure(
       "bursts", "Microbursts: the highest rate of all frames in a window, in each interval",
       "bit/s");
   figure.x = middles(series.bins.size(), series.bin_s());
   for (size_t i = 0; i < series.windows.size(); i++) {
     const auto window_s = static_cast<double>(Series::kWindowsNs[i]) / 1e9;
-    std::vector<float> y(series.bins.size(), kNone);
+    std::vector<float> y(series.bins.size(), kNoValue);
     for (size_t k = 0; k < series.windows[i].size() && k < y.size(); k++)
       if (series.windows[i][k])
         y[k] = static_cast<float>(static_cast<double>(series.windows[i][k]) * 8 / window_s);
     figure.curves.push_back(
-        curve_of(fmt::format("{} us windows", Series::kWindowsNs[i] / 1000), std::move(y)));
+        plain_curve(fmt::format("{} us windows", Series::kWindowsNs[i] / 1000), std::move(y)));
   }
   for (const Microburst &burst : bursts.windows)
     if (burst.bytes && burst.window_ns)
@@ -370,10 +366,10 @@ std::vector<Figure> capture_figures(const CaptureSeries &series, const Microburs
   all.push_back(losses(series));
   all.push_back(congestion(series));
   all.push_back(pauses(
-      figure_of("pauses", "Share of time for which PFC paused each priority", "", Shape::Bars),
+      time_figure("pauses", "Share of time for which PFC paused each priority", "", Shape::Bars),
       series, 1 / static_cast<double>(series.bin_ns), &Series::PauseBin::paused_ns));
   all.push_back(pauses(
-      figure_of("xoff", "PFC and PAUSE frames that pause, in each interval", "", Shape::Bars),
+      time_figure("xoff", "PFC and PAUSE frames that pause, in each interval", "", Shape::Bars),
       series, 1, &Series::PauseBin::xoffs));
   all.push_back(heat_of("rtt", "RTT: a request to its ACK", series, Heat::Ack, Heat::AckBound));
   all.push_back(

@@ -2,15 +2,20 @@
 // A plot as data: what page.h draws in a browser, svg.h as SVG.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace xr::plot {
 
-// Points of one line, at the x values of its figure, or at its own. NaN: no value there.
+inline constexpr float kNoValue = std::numeric_limits<float>::quiet_NaN();
+
+// Points of one line, at the x values of its figure, or at its own. kNoValue: none there.
 struct Curve {
   std::string name;
   std::vector<float> y;
@@ -19,6 +24,11 @@ struct Curve {
   bool shown = true;            // at first; all can be switched on and off
   unsigned run = 0;             // of two runs over one another: which
 };
+
+// No value but 0.
+inline bool flat_zero(const Curve &curve) {
+  return std::ranges::all_of(curve.y, [](float value) { return std::isnan(value) || value == 0; });
+}
 
 // A horizontal line: a threshold or a prediction.
 struct Level {

@@ -15,10 +15,9 @@ namespace xr::plot {
 namespace {
 
 using Kind = ExperimentSample::Kind;
-constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 // If there are more curves, they are hidden at first and their statistics are shown.
 constexpr size_t kMostShown = 16;
-constexpr size_t kMostPoints = 400; // of a distribution
+constexpr size_t kMostSummaryPoints = 400; // of a distribution
 
 std::vector<float> times(const Recorder &recorder) {
   std::vector<float> x(recorder.intervals());
@@ -34,7 +33,7 @@ enum class Use : uint8_t {
 };
 
 Curve curve_of(const std::string &name, const Recorder::Cells &cells, Use use, double interval_s) {
-  Curve curve{name, std::vector<float>(cells.size(), kNone), {}, {}, {}};
+  Curve curve{name, std::vector<float>(cells.size(), kNoValue), {}, {}, {}};
   if (use == Use::Value)
     curve.low = curve.high = curve.y;
   for (size_t i = 0; i < cells.size(); i++) {
@@ -58,17 +57,12 @@ Curve curve_of(const std::string &name, const Recorder::Cells &cells, Use use, d
   return curve;
 }
 
-bool flat_zero(const Curve &curve) {
-  return std::all_of(curve.y.begin(), curve.y.end(),
-                     [](float value) { return std::isnan(value) || value == 0; });
-}
-
 // Statistics over all curves, in front of them.
 void summarise(Figure &figure) {
   if (figure.curves.size() <= kMostShown)
     return;
   const size_t points = figure.x.size();
-  Curve mean{"mean of all", std::vector<float>(points, kNone), {}, {}, {}};
+  Curve mean{"mean of all", std::vector<float>(points, kNoValue), {}, {}, {}};
   Curve median{"median", mean.y, {}, {}, {}};
   mean.low = mean.high = mean.y;
   std::vector<float> values;
@@ -154,7 +148,7 @@ Figure over_time(const Wanted &wanted, const ExperimentResult &result, const Rec
 Curve distribution(const std::string &name, std::vector<double> values, double scale) {
   std::sort(values.begin(), values.end());
   Curve curve{name, {}, {}, {}, {}};
-  const size_t points = std::min(values.size(), kMostPoints);
+  const size_t points = std::min(values.size(), kMostSummaryPoints);
   for (size_t i = 1; i <= points; i++) {
     const size_t at = i * values.size() / points - 1;
     curve.x.push_back(static_cast<float>(values[at] * scale));
@@ -247,7 +241,7 @@ Figure of_episodes(const ExperimentResult &result) {
   }
   figure.x.assign(points.begin(), points.end());
   for (const auto &[name, episodes] : all) {
-    Curve curve{name, std::vector<float>(points.size(), kNone), {}, {}, {}};
+    Curve curve{name, std::vector<float>(points.size(), kNoValue), {}, {}, {}};
     curve.shown = figure.curves.size() < kMostShown;
     const auto height = static_cast<float>(figure.curves.size() + 1);
     size_t i = 0;

@@ -45,7 +45,7 @@ template <class T> json number(const std::optional<T> &value) {
   return value ? json(*value) : json();
 }
 
-json curve_of(const Curve &curve) {
+json curve_json(const Curve &curve) {
   json item = {
       {"name", curve.name}, {"shown", curve.shown}, {"run", curve.run}, {"y", packed(curve.y)}};
   if (!curve.x.empty())
@@ -66,14 +66,14 @@ json cells_of(const Cells &cells) {
   return {{"width", cells.width}, {"bounds", cells.bounds}, {"counts", packed(cells.counts)}};
 }
 
-json figure_of(const Figure &figure) {
+json figure_json(const Figure &figure) {
   json curves = json::array(), levels = json::array();
   // With many curves only the statistics have a band: it would triple the size.
   for (const Curve &curve : figure.curves) {
     if (figure.summary && !curve.shown)
-      curves.push_back(curve_of({curve.name, curve.y, {}, {}, curve.x, curve.shown, curve.run}));
+      curves.push_back(curve_json({curve.name, curve.y, {}, {}, curve.x, curve.shown, curve.run}));
     else
-      curves.push_back(curve_of(curve));
+      curves.push_back(curve_json(curve));
   }
   for (const Level &level : figure.levels)
     levels.push_back({{"name", level.name}, {"y", number(level.y)}});
@@ -235,7 +235,7 @@ std::string script(std::string text) {
 json figures_of(const std::vector<Figure> &figures) {
   json all = json::array();
   for (const Figure &figure : figures)
-    all.push_back(figure_of(figure));
+    all.push_back(figure_json(figure));
   return all;
 }
 

@@ -14,14 +14,16 @@ namespace xr::plot {
 namespace {
 
 constexpr size_t kMostRanks = 64;
-constexpr double kWidth = 1000, kLeft = 110, kRight = 20, kTop = 58, kRow = 16;
+constexpr double kTimelineWidth = 1000, kTimelineLeft = 110, kTimelineRight = 20, kTimelineTop = 58,
+                 kRow = 16;
 // Okabe and Ito's colours, as in svg.cpp.
 constexpr const char *kCompute = "#e69f00", *kExchange = "#0072b2";
 
 struct Scale {
   double from = 0, to = 1; // ns
   double x(double ns) const {
-    return kLeft + (ns - from) / (to - from) * (kWidth - kLeft - kRight);
+    return kTimelineLeft +
+           (ns - from) / (to - from) * (kTimelineWidth - kTimelineLeft - kTimelineRight);
   }
 };
 
@@ -39,7 +41,7 @@ Scale scale_of(const ExperimentJob &job) {
 void draw_span(std::string &out, const ExperimentJob::Span &span, const Scale &scale) {
   const double left = scale.x(static_cast<double>(span.from_ns)),
                right = scale.x(static_cast<double>(span.to_ns)),
-               top = kTop + kRow * span.rank + (span.compute ? 1 : kRow / 2);
+               top = kTimelineTop + kRow * span.rank + (span.compute ? 1 : kRow / 2);
   fmt::format_to(std::back_inserter(out),
                  "<rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{:.1f}\" "
                  "fill=\"{}\"/>\n",
@@ -54,7 +56,7 @@ std::string timeline(const ExperimentJob &job) {
     return "";
   const size_t ranks = std::min(job.ranks.size(), kMostRanks);
   const Scale scale = scale_of(job);
-  const double bottom = kTop + kRow * static_cast<double>(ranks);
+  const double bottom = kTimelineTop + kRow * static_cast<double>(ranks);
   size_t steps = 0;
   for (const ExperimentJob::Step &step : job.steps)
     steps += step.end_ns && static_cast<double>(*step.end_ns) <= scale.to;
@@ -72,18 +74,18 @@ std::string timeline(const ExperimentJob &job) {
       "<text x=\"{5:.0f}\" y=\"40\">compute</text>\n"
       "<rect x=\"{6:.0f}\" y=\"32\" width=\"12\" height=\"8\" fill=\"{7}\"/>"
       "<text x=\"{8:.0f}\" y=\"40\">exchange</text>\n",
-      kWidth, bottom + 40, kLeft, xml_escaped(title), kCompute, kLeft + 17, kLeft + 90, kExchange,
-      kLeft + 107);
+      kTimelineWidth, bottom + 40, kTimelineLeft, xml_escaped(title), kCompute, kTimelineLeft + 17,
+      kTimelineLeft + 90, kExchange, kTimelineLeft + 107);
   auto to = std::back_inserter(out);
   for (const double second : ticks(scale.from * 1e-9, scale.to * 1e-9, 8))
     fmt::format_to(to,
                    "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\" "
                    "stroke=\"#ddd\"/><text x=\"{0:.1f}\" y=\"{3:.1f}\" "
                    "text-anchor=\"middle\">{4}</text>\n",
-                   scale.x(second * 1e9), kTop, bottom, bottom + 16, si(second, "s"));
+                   scale.x(second * 1e9), kTimelineTop, bottom, bottom + 16, si(second, "s"));
   for (size_t rank = 0; rank < ranks; rank++)
     fmt::format_to(to, "<text x=\"{:.0f}\" y=\"{:.1f}\" text-anchor=\"end\">{} {}</text>\n",
-                   kLeft - 6, kTop + kRow * static_cast<double>(rank) + 12, rank,
+                   kTimelineLeft - 6, kTimelineTop + kRow * static_cast<double>(rank) + 12, rank,
                    xml_escaped(job.ranks[rank].host));
   for (const ExperimentJob::Step &step : job.steps)
     if (const double at = scale.x(static_cast<double>(step.start_ns));
@@ -91,14 +93,14 @@ std::string timeline(const ExperimentJob &job) {
       fmt::format_to(to,
                      "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\" "
                      "stroke=\"#555\" stroke-dasharray=\"2 3\"/>\n",
-                     at, kTop - 6, bottom);
+                     at, kTimelineTop - 6, bottom);
   for (const ExperimentJob::Span &span : job.spans)
     if (span.rank < ranks)
       draw_span(out, span, scale);
   fmt::format_to(to,
                  "<text x=\"{:.0f}\" y=\"{:.1f}\" text-anchor=\"middle\">time since the start of "
                  "the run, s</text>\n</svg>\n",
-                 (kLeft + kWidth - kRight) / 2, bottom + 33);
+                 (kTimelineLeft + kTimelineWidth - kTimelineRight) / 2, bottom + 33);
   return out;
 }
 

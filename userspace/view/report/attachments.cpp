@@ -77,7 +77,7 @@ StringList programs(const PortStatus &port) {
   return names;
 }
 
-Value since(const PortStatus &port) {
+Value attached_since(const PortStatus &port) {
   return port.since_ns ? Value{names::utc_time(port.since_ns)} : Value{};
 }
 
@@ -90,10 +90,6 @@ struct PortColumn {
   Value (*value)(const PortStatus &);
 };
 
-Column json_only(const char *key) {
-  return {key, "", Format::Number, Hide::Never, Tone::Plain, Where::Json};
-}
-
 const std::vector<PortColumn> &port_columns() {
   using P = const PortStatus &;
   static const std::vector<PortColumn> kColumns = {
@@ -104,7 +100,7 @@ const std::vector<PortColumn> &port_columns() {
       {json_only("netns_inode"), [](P p) -> Value { return p.netns_inode; }},
       {{"state", "STATE"}, [](P p) -> Value { return std::string(state_name(p.state)); }},
       {{"mode", "MODE"}, mode},
-      {json_only("since"), since},
+      {json_only("since"), attached_since},
       {{"since_local", "SINCE", Format::Text, Hide::Never, Tone::Plain, Where::Text},
        [](P p) -> Value { return p.since_ns ? Value{local_date_time(p.since_ns)} : Value{}; }},
       {{"program_id", "PROGRAM\nID", Format::Number},
@@ -149,7 +145,7 @@ const std::vector<PortColumn> &port_columns() {
   return kColumns;
 }
 
-Document begin() {
+Document begin_attachments() {
   Document document;
   document.sections.push_back({"schema", "", Value{uint64_t{1}}, Where::Json});
   return document;
@@ -168,7 +164,7 @@ Document attachments_report(const std::vector<PortStatus> &ports) {
     for (const PortColumn &column : port_columns())
       rows.back().push_back(column.value(port));
   }
-  Document document = begin();
+  Document document = begin_attachments();
   document.sections.push_back({"attachments", "", make_table(std::move(columns), std::move(rows))});
   document.sections.back().note = "nothing is attached";
   return document;
@@ -181,7 +177,7 @@ Document detached_report(const std::vector<DetachReport> &reports) {
     rows.push_back({detach_report.ifname,
                     detach_report.netns.empty() ? Value{} : Value{detach_report.netns},
                     detach_report.notes});
-  Document document = begin();
+  Document document = begin_attachments();
   document.sections.push_back(
       {"detached", "",
        make_table({{"interface", "DETACHED"},

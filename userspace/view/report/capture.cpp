@@ -9,7 +9,7 @@ namespace xr::report {
 
 namespace {
 
-Section files_of(const CaptureSummary &c) {
+Section files_section(const CaptureSummary &c) {
   std::vector<std::vector<Value>> rows;
   for (const std::string &path : c.files)
     rows.push_back({path});
@@ -37,7 +37,7 @@ Document capture_report(const CaptureSummary &c) {
                      count("not_around", "not near an event", c.not_around),
                      count("unwritten", "not written (limit or error)", c.unwritten),
                      count("bytes", "bytes of files", c.bytes, Hide::Never)}});
-  s.push_back(files_of(c));
+  s.push_back(files_section(c));
   s.push_back(
       {"files_removed", "older files removed", Value{c.files_removed}, Where::Both, Hide::Zero});
   Section overflow{"overflow", "LOST HERE",

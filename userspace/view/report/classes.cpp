@@ -13,8 +13,6 @@ namespace xr::report {
 
 namespace {
 
-using Rows = std::vector<std::vector<Value>>;
-
 // Without any tag, the text has no table of PCPs.
 Section section_of(const char *key, const char *heading, Rows rows) {
   const bool named = !rows.empty() && !std::holds_alternative<std::monostate>(rows[0][0]);

@@ -14,24 +14,20 @@ namespace xr::report {
 
 namespace {
 
-using Rows = std::vector<std::vector<Value>>;
-
 std::string letter(uint32_t place) { return std::string(1, static_cast<char>('A' + place)); }
 
-Value us(double ns) { return std::round(ns) / 1000; }
-
 // A time of a capture, which is none without frames.
-Value time_of(const ComparedPlace &place, uint64_t ns) {
+Value time_at(const ComparedPlace &place, uint64_t ns) {
   return place.frames ? Value{ns} : Value{};
 }
 
-struct Count {
+struct ComparedCount {
   const char *key, *heading;
   uint64_t ComparedCounts::*member;
   Hide hide;
   Tone tone;
 };
-constexpr Count kCounts[] = {
+constexpr ComparedCount kComparedCounts[] = {
     {"seen_from", "SEEN\nFIRST", &ComparedCounts::seen_from, Hide::Never, Tone::Plain},
     {"seen_to", "SEEN\nNEXT", &ComparedCounts::seen_to, Hide::Never, Tone::Plain},
     {"matched", "MATCHED", &ComparedCounts::matched, Hide::Never, Tone::Plain},
@@ -51,11 +47,11 @@ constexpr Count kCounts[] = {
 };
 
 void add_counts(std::vector<Column> &columns) {
-  for (const Count &count : kCounts)
+  for (const ComparedCount &count : kComparedCounts)
     columns.push_back({count.key, count.heading, Format::Count, count.hide, count.tone});
 }
 void add_counts(std::vector<Value> &cells, const ComparedCounts &counts) {
-  for (const Count &count : kCounts)
+  for (const ComparedCount &count : kComparedCounts)
     cells.emplace_back(counts.*count.member);
 }
 
@@ -67,12 +63,12 @@ Value lost_share(const ComparedCounts &counts) {
                : Value{};
 }
 
-struct Time {
+struct ComparedTime {
   const char *key, *heading;
   double (*ns)(const LatencySummary &);
   Where where;
 };
-constexpr Time kTimes[] = {
+constexpr ComparedTime kComparedTimes[] = {
     {"min_us", "MIN us", [](const LatencySummary &l) { return static_cast<double>(l.min); },
      Where::Both},
     {"mean_us", "", [](const LatencySummary &l) { return l.mean; }, Where::Json},
@@ -85,12 +81,12 @@ constexpr Time kTimes[] = {
 };
 
 void add_times(std::vector<Column> &columns) {
-  for (const Time &time : kTimes)
+  for (const ComparedTime &time : kComparedTimes)
     columns.push_back(
         {time.key, time.heading, Format::Number, Hide::Never, Tone::Plain, time.where});
 }
 void add_times(std::vector<Value> &cells, const LatencySummary &latency) {
-  for (const Time &time : kTimes)
+  for (const ComparedTime &time : kComparedTimes)
     cells.push_back(latency.count ? us(time.ns(latency)) : Value{});
 }
 
@@ -116,7 +112,7 @@ Section places_of(const Comparison &c) {
     const ComparedPlace &p = c.places[i];
     rows.push_back({letter(i), std::string(p.port ? "interface" : "capture"), p.name, p.frames,
                     p.packets, p.unassigned, p.malformed, p.fragments, p.bad_icrc, p.naks,
-                    p.rnr_naks, p.truncated, time_of(p, p.first_ns), time_of(p, p.last_ns),
+                    p.rnr_naks, p.truncated, time_at(p, p.first_ns), time_at(p, p.last_ns),
                     fmt::format("{:.6f}", static_cast<double>(p.last_ns - p.first_ns) / 1e9)});
   }
   return {"places", "", make_table(std::move(columns), std::move(rows))};
@@ -124,7 +120,7 @@ Section places_of(const Comparison &c) {
 
 bool is_used(const ComparedCounts &counts) { return counts.seen_from || counts.seen_to; }
 
-Section ways_of(const Comparison &c) {
+Section ways_section(const Comparison &c) {
   std::vector<Column> columns = {{"from", "FROM"}, {"to", "TO"}, kLostShare};
   add_counts(columns);
   add_times(columns);
@@ -259,7 +255,7 @@ Value verdict_value(const Comparison &c, const ComparedStream &row, bool json) {
   return json ? Value{} : Value{std::string("nothing in common")};
 }
 
-Section streams_of(const Comparison &c, const std::vector<uint32_t> &order, bool json) {
+Section compared_streams(const Comparison &c, const std::vector<uint32_t> &order, bool json) {
   std::vector<Column> columns = {
       {"src", "SOURCE"}, {"dst", "DESTINATION"},        {"dest_qp", "DEST QP", Format::Qpn},
       {"kind", "KIND"},  {"transport", "TRANS-\nPORT"}, {"from", "FROM"},
@@ -332,7 +328,7 @@ Section over_time_of(const Comparison &c) {
   return {"over_time", "", make_table(std::move(columns), std::move(rows)), Where::Json};
 }
 
-Section overflow_of(const Comparison &c) {
+Section compared_overflow(const Comparison &c) {
   uint64_t early = 0, least = c.window_ns, full = 0, capture_lost = 0;
   for (const ComparedLeg &leg : c.legs) {
     early += leg.decided_early;
@@ -372,12 +368,12 @@ Document compare_report(const Comparison &c, size_t top) {
   s.push_back(places_of(c));
   s.push_back({"window_ns", "", Value{c.window_ns}, Where::Json});
   s.push_back(apart_of(c));
-  s.push_back(ways_of(c));
+  s.push_back(ways_section(c));
   add_clocks(document, c);
-  s.push_back(streams_of(c, order, false));
-  s.push_back(streams_of(c, order, true));
+  s.push_back(compared_streams(c, order, false));
+  s.push_back(compared_streams(c, order, true));
   s.push_back(over_time_of(c));
-  s.push_back(overflow_of(c));
+  s.push_back(compared_overflow(c));
   return document;
 }
 

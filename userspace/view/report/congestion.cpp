@@ -14,16 +14,14 @@ using congestion::Prediction;
 
 namespace {
 
-using Rows = std::vector<std::vector<Value>>;
-
 Section schema() { return {"schema", "", Value{uint64_t{1}}, Where::Json}; }
 
-std::string text_of(const ParameterRow &row, size_t preset) {
+std::string default_text(const ParameterRow &row, size_t preset) {
   const congestion::Default &value = row.defaults[preset];
   return congestion::quantity_text(row, value.quantity) + (value.assumed ? " *" : "");
 }
 
-std::string source_of(const congestion::Default &value) {
+std::string row_source(const congestion::Default &value) {
   if (!value.assumed)
     return value.source;
   const std::string remark = value.source;
@@ -52,11 +50,11 @@ std::vector<Section> text_tables(std::span<const ParameterRow> rows,
     value_rows.push_back({std::string(row.name), congestion::unit_text(row)});
     source_rows.push_back({std::string(row.name)});
     for (const auto &[index, name] : presets) {
-      value_rows.back().emplace_back(text_of(row, index));
-      source_rows.back().emplace_back(source_of(row.defaults[index]));
+      value_rows.back().emplace_back(default_text(row, index));
+      source_rows.back().emplace_back(row_source(row.defaults[index]));
     }
     if (single) {
-      value_rows.back().emplace_back(source_of(row.defaults[presets[0].first]));
+      value_rows.back().emplace_back(row_source(row.defaults[presets[0].first]));
       value_rows.back().emplace_back(std::string(row.meaning));
     }
   }
@@ -121,7 +119,7 @@ struct Line {
 std::string kilobytes(double bytes) { return fmt::format("{:.1f} KB", bytes / 1000); }
 std::string gigabits(double bits) { return fmt::format("{:.3f} Gbit/s", bits / 1e9); }
 std::string percent(double part) { return fmt::format("{:.4f} %", part * 100); }
-Value bytes_of(double bytes) { return static_cast<uint64_t>(std::llround(bytes)); }
+Value whole_bytes(double bytes) { return static_cast<uint64_t>(std::llround(bytes)); }
 
 std::vector<Line> fluid_lines(const congestion::FluidResult &fluid) {
   double least = 1e300, most = 0;
@@ -131,13 +129,13 @@ std::vector<Line> fluid_lines(const congestion::FluidResult &fluid) {
   }
   return {
       {"fluid_settles", "fluid model", fluid.settles, fluid.settles ? "settles" : "oscillates"},
-      {"fluid_queue_bytes", "  queue, mean", bytes_of(fluid.queue_mean),
+      {"fluid_queue_bytes", "  queue, mean", whole_bytes(fluid.queue_mean),
        kilobytes(fluid.queue_mean)},
-      {"fluid_queue_least_bytes", "  queue, least", bytes_of(fluid.queue_least),
+      {"fluid_queue_least_bytes", "  queue, least", whole_bytes(fluid.queue_least),
        kilobytes(fluid.queue_least)},
-      {"fluid_queue_most_bytes", "  queue, most", bytes_of(fluid.queue_most),
+      {"fluid_queue_most_bytes", "  queue, most", whole_bytes(fluid.queue_most),
        kilobytes(fluid.queue_most)},
-      {"fluid_amplitude_bytes", "  amplitude", bytes_of(fluid.amplitude),
+      {"fluid_amplitude_bytes", "  amplitude", whole_bytes(fluid.amplitude),
        kilobytes(fluid.amplitude)},
       {"fluid_utilisation", "  utilisation", fluid.utilisation,
        fmt::format("{:.4f}", fluid.utilisation)},
@@ -152,23 +150,23 @@ std::vector<Line> lines_of(const Prediction &p) {
   const bool stable = p.fluid.settles;
   std::vector<Line> lines = {
       {"mark_probability", "p*", point.mark_probability, percent(point.mark_probability)},
-      {"queue_bytes", "q*", bytes_of(point.queue_bytes), kilobytes(point.queue_bytes)},
+      {"queue_bytes", "q*", whole_bytes(point.queue_bytes), kilobytes(point.queue_bytes)},
       {"alpha", "alpha*", point.alpha, fmt::format("{:.4f}", point.alpha)},
-      {"share_bps", "fair share", bytes_of(point.share_bits), gigabits(point.share_bits)},
+      {"share_bps", "fair share", whole_bytes(point.share_bits), gigabits(point.share_bits)},
       {"convergence_ns", "converged within (bound)",
-       p.convergence_s ? bytes_of(*p.convergence_s * 1e9) : Value{},
+       p.convergence_s ? whole_bytes(*p.convergence_s * 1e9) : Value{},
        p.convergence_s ? fmt::format("{:.1f} ms", *p.convergence_s * 1e3) : "-"},
       {"stable", "stable", stable, stable ? "yes" : "no"},
       {"applies", "applies", std::string(applies_name(point.applies)), applies_name(point.applies)},
       {"mark_probability_closed_form", "p*, closed form", point.closed_form,
        percent(point.closed_form)},
-      {"queue_bytes_closed_form", "q*, closed form", bytes_of(point.queue_closed_form),
+      {"queue_bytes_closed_form", "q*, closed form", whole_bytes(point.queue_closed_form),
        kilobytes(point.queue_closed_form)},
       {"phase_margin_degrees", "phase margin (linear model)",
        p.phase_margin ? Value{*p.phase_margin} : Value{},
        p.phase_margin ? fmt::format("{:.1f} degrees", *p.phase_margin) : "-"},
-      {"kmin_bytes", "Kmin", bytes_of(p.path.kmin), kilobytes(p.path.kmin)},
-      {"kmax_bytes", "Kmax", bytes_of(p.path.kmax), kilobytes(p.path.kmax)},
+      {"kmin_bytes", "Kmin", whole_bytes(p.path.kmin), kilobytes(p.path.kmin)},
+      {"kmax_bytes", "Kmax", whole_bytes(p.path.kmax), kilobytes(p.path.kmax)},
       {"pmax", "Pmax", p.path.pmax, fmt::format("{:g} %", p.path.pmax * 100)},
   };
   for (Line &line : fluid_lines(p.fluid))

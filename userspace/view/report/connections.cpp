@@ -25,8 +25,6 @@ std::string lower(std::string text) {
   return text;
 }
 
-Value known(uint64_t value) { return value ? Value{value} : Value{}; }
-
 std::string service_text(const ConnectionRow &row) {
   if (!row.requested)
     return "-";

@@ -27,7 +27,7 @@ uint64_t cut_aeths(const Snapshot &s, const Sums &sums) {
   return packets - std::min(packets, known);
 }
 
-Section frames_of(const Snapshot &s, const Sums &sums) {
+Section frames_section(const Snapshot &s, const Sums &sums) {
   const auto &frames = s.totals.frames;
   Group group = {
       count("total", "total", sums.frames, Hide::Never),
@@ -47,7 +47,7 @@ Section frames_of(const Snapshot &s, const Sums &sums) {
   return {"frames", "FRAMES", std::move(group)};
 }
 
-Section bytes_of(const Sums &sums) {
+Section bytes_section(const Sums &sums) {
   return {"bytes", "BYTES",
           Group{count("total", "total", sums.bytes, Hide::Never),
                 count("rocev2", "RoCEv2", sums.v2.bytes, Hide::Never),
@@ -261,8 +261,8 @@ void add_counters(Document &document, const Moment &moment) {
   auto &sections = document.sections;
   if (rates_from)
     sections.push_back(rates_of(moment, now, before));
-  sections.push_back(frames_of(moment.now, now));
-  sections.push_back(bytes_of(now));
+  sections.push_back(frames_section(moment.now, now));
+  sections.push_back(bytes_section(now));
   sections.push_back(opcodes_of(moment, now, rates_from));
   sections.push_back(transports_of(moment, now, rates_from));
   sections.push_back(ecn_of(now));

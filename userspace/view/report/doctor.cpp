@@ -12,19 +12,17 @@ namespace xr::report {
 
 namespace {
 
-using Rows = std::vector<std::vector<Value>>;
-
 constexpr std::array<const char *, 5> kVerdicts = {"ok", "info", "unknown", "warn", "fail"};
 
-std::string word(Verdict verdict) { return kVerdicts[static_cast<size_t>(verdict)]; }
+std::string word(CheckVerdict verdict) { return kVerdicts[static_cast<size_t>(verdict)]; }
 
 std::string title(const std::string &subject, const Checks &checks) {
-  const auto count = [&](Verdict verdict) {
+  const auto count = [&](CheckVerdict verdict) {
     return std::count_if(checks.begin(), checks.end(),
                          [&](const Check &check) { return check.verdict == verdict; });
   };
-  return fmt::format("{}: {} ok, {} warn, {} fail", subject, count(Verdict::Ok),
-                     count(Verdict::Warn), count(Verdict::Fail));
+  return fmt::format("{}: {} ok, {} warn, {} fail", subject, count(CheckVerdict::Ok),
+                     count(CheckVerdict::Warn), count(CheckVerdict::Fail));
 }
 
 // The hint is on a line below the finding, to keep lines short.

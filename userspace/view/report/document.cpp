@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -32,8 +33,15 @@ bool is_zero(const Value &value) {
       value);
 }
 
-Table make_table(std::vector<Column> columns, std::vector<std::vector<Value>> rows) {
-  const auto held = std::make_shared<const std::vector<std::vector<Value>>>(std::move(rows));
+Value known(uint64_t number) { return number ? Value{number} : Value{}; }
+Value known(const std::string &text) { return text.empty() ? Value{} : Value{text}; }
+Value us(double ns) { return std::round(ns) / 1000; }
+Column json_only(const char *key) {
+  return {key, "", Format::Text, Hide::Never, Tone::Plain, Where::Json};
+}
+
+Table make_table(std::vector<Column> columns, Rows rows) {
+  const auto held = std::make_shared<const Rows>(std::move(rows));
   return {std::move(columns), held->size(),
           [held](size_t row, size_t column) { return (*held)[row][column]; }};
 }

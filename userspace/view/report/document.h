@@ -96,13 +96,22 @@ Field count(const char *key, const char *heading, uint64_t value, Hide hide = Hi
 // A counter that should be 0: highlighted when it is not.
 Field lost(const char *key, const char *heading, uint64_t value);
 
+// Cells of what may be unknown: 0, or no text.
+Value known(uint64_t number);
+Value known(const std::string &text);
+// A time in ns as microseconds, rounded to a ns.
+Value us(double ns);
+// A column that text does not have.
+Column json_only(const char *key);
+
 // Receives the output in pieces. Returns false to stop: the reader has closed the output.
 using Sink = std::function<bool(std::string_view)>;
 
 bool is_zero(const Value &value);
 
+using Rows = std::vector<std::vector<Value>>;
 // A table that owns its rows.
-Table make_table(std::vector<Column> columns, std::vector<std::vector<Value>> rows);
+Table make_table(std::vector<Column> columns, Rows rows);
 
 // Keeps the first `top` rows of each list from section `first` on; 0: all. Text says how many there
 // are.

@@ -29,7 +29,6 @@ Value paced_by(const CnpRow &row) {
 }
 
 // 0 is unknown.
-Value known(uint64_t ns) { return ns ? Value{ns} : Value{}; }
 
 Value microseconds(const Value &ns) {
   const uint64_t *number = std::get_if<uint64_t>(&ns);
@@ -66,7 +65,7 @@ StringList findings_of(const roce_episode &e) {
 }
 
 // A row's cells and columns are built together, so that they cannot disagree.
-class Rows {
+class EpisodeRows {
 public:
   void begin() {
     rows_.emplace_back();
@@ -103,7 +102,7 @@ private:
 };
 
 // When it began: since the capture's first frame, or on a port the time of day.
-void add_start(Rows &rows, uint64_t start, const Episodes &found) {
+void add_start(EpisodeRows &rows, uint64_t start, const Episodes &found) {
   if (found.realtime_offset_ns)
     rows.text("AT", start ? Value{names::local_time(start + found.realtime_offset_ns)} : Value{});
   else
@@ -112,7 +111,7 @@ void add_start(Rows &rows, uint64_t start, const Episodes &found) {
                     : Value{});
 }
 
-void add_row(Rows &rows, const EpisodeRow &row, const Episodes &found) {
+void add_row(EpisodeRows &rows, const EpisodeRow &row, const Episodes &found) {
   const uint64_t first = found.first_ns;
   const roce_episode &e = row.episode;
   const EpisodeTimes times = episode_times(e, row.by_timer);
@@ -150,7 +149,7 @@ void add_row(Rows &rows, const EpisodeRow &row, const Episodes &found) {
   rows.cell({"findings", "FINDINGS", Format::Text, Hide::Zero, Tone::Alarm}, findings_of(e));
 }
 
-void add_row(Rows &rows, const FindingRow &row, const Episodes &found) {
+void add_row(EpisodeRows &rows, const FindingRow &row, const Episodes &found) {
   const uint64_t first = found.first_ns;
   const std::vector<std::string> &files = found.files;
   const roce_finding &f = row.finding;
@@ -187,7 +186,7 @@ Value retry_timer_of(const PairRow &p) {
   return p.timers_fixed ? Value{std::string("fixed")} : Value{};
 }
 
-void add_row(Rows &rows, const PairRow &p) {
+void add_row(EpisodeRows &rows, const PairRow &p) {
   rows.begin();
   rows.name(p.name);
   rows.count("requests", "REQUESTS", p.requests, Hide::Never);
@@ -215,7 +214,7 @@ void add_row(Rows &rows, const PairRow &p) {
   rows.text("CNPS\nus", microseconds(known(p.cnp_ns)));
 }
 
-void add_row(Rows &rows, const CnpRow &c) {
+void add_row(EpisodeRows &rows, const CnpRow &c) {
   const auto time = [&rows](const char *key, const char *heading, uint64_t ns) {
     rows.json(key, known(ns));
     rows.text(heading, microseconds(known(ns)));
@@ -234,7 +233,7 @@ void add_row(Rows &rows, const CnpRow &c) {
 // The columns of a table without rows are those of one row that is taken away again.
 template <class Row, class... Context>
 Table table_of(const std::vector<Row> &list, const Context &...context) {
-  Rows rows;
+  EpisodeRows rows;
   for (const Row &row : list)
     add_row(rows, row, context...);
   if (list.empty()) {

@@ -14,7 +14,6 @@ namespace xr::report {
 
 namespace {
 
-using Rows = std::vector<std::vector<Value>>;
 using Outcome = ExperimentCheck::Outcome;
 
 Section json(const char *key, Value value) { return {key, "", std::move(value), Where::Json}; }

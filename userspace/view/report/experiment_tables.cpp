@@ -13,10 +13,6 @@ struct FlowColumn {
   Value (*cell)(const ExperimentFlow &);
 };
 
-Column json_only(const char *key) {
-  return {key, "", Format::Text, Hide::Never, Tone::Plain, Where::Json};
-}
-
 const std::vector<FlowColumn> &flow_columns() {
   using enum Format;
   using F = ExperimentFlow;

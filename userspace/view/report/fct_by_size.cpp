@@ -21,7 +21,7 @@ template <typename T> Value percentile(const std::vector<T> &values, double frac
   return values[static_cast<size_t>(std::max(rank, 1.0)) - 1];
 }
 
-std::vector<Value> row_of(std::span<const ExperimentFlow *const> bin) {
+std::vector<Value> bin_row(std::span<const ExperimentFlow *const> bin) {
   std::vector<uint64_t> fct_ns;
   std::vector<double> slowdown;
   for (const ExperimentFlow *flow : bin) {
@@ -63,7 +63,7 @@ std::optional<Section> fct_by_size(const ExperimentMeasurement &measured) {
   std::vector<std::vector<Value>> rows;
   for (size_t bin = 0; bin < bins; bin++) {
     const size_t first = bin * flows.size() / bins, end = (bin + 1) * flows.size() / bins;
-    rows.push_back(row_of(std::span(flows).subspan(first, end - first)));
+    rows.push_back(bin_row(std::span(flows).subspan(first, end - first)));
   }
   return Section{"fct_by_size", "FCT by flow size",
                  make_table({{"size_bytes", "largest bytes", Count},

@@ -35,7 +35,7 @@ Document document(const char *type, uint64_t ns, const roce_key &key, const Tabl
   return made;
 }
 
-std::string text_of(const roce_episode &e, const Table &row) {
+std::string episode_text(const roce_episode &e, const Table &row) {
   std::string text = e.cause ? episode_cause(e) : "unknown cause";
   text += e.missing ? fmt::format(", {} missing from PSN {}", e.missing, e.first_missing)
                     : fmt::format(", PSN {}", e.first_missing);
@@ -61,7 +61,7 @@ Document episode_event(const EpisodeRow &row, uint64_t realtime_offset_ns) {
   finish_found(episodes);
   const Table table = episode_table(episodes);
   return document("episode", episode_end(row.episode) + realtime_offset_ns, row.name.key, table,
-                  text_of(row.episode, table));
+                  episode_text(row.episode, table));
 }
 
 Document finding_event(const FindingRow &row, uint64_t realtime_offset_ns) {

@@ -38,7 +38,7 @@ void add_name(Cells &cells, const StampSource &s) {
   add_unknown(cells, 2);
 }
 
-Cells row_of(const StampSource &s) {
+Cells source_row(const StampSource &s) {
   Cells cells;
   add_name(cells, s);
   cells.emplace_back(std::string(kUnits.at(static_cast<size_t>(s.unit))));
@@ -72,7 +72,7 @@ Table sources_of(const FrameTimes &times) {
   std::vector<Cells> rows;
   rows.reserve(times.sources.size());
   for (const StampSource &source : times.sources)
-    rows.push_back(row_of(source));
+    rows.push_back(source_row(source));
   return make_table({{"by", "STAMPED BY"},
                      {"src", "SOURCE", Format::Text, Hide::Zero},
                      {"dst", "DESTINATION", Format::Text, Hide::Zero},

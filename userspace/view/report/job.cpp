@@ -11,13 +11,11 @@ namespace xr::report {
 
 namespace {
 
-using Rows = std::vector<std::vector<Value>>;
-
 constexpr std::array kPatterns = {"other",      "ring",  "bidirectional ring", "pairs", "tree",
                                   "all-to-all", "incast"};
-constexpr std::array kCauses = {"late sender", "late receiver", "late start"};
+constexpr std::array kJobCauses = {"late sender", "late receiver", "late start"};
 
-uint64_t since(uint64_t ns, uint64_t first_ns) { return ns - std::min(ns, first_ns); }
+uint64_t since_first(uint64_t ns, uint64_t first_ns) { return ns - std::min(ns, first_ns); }
 
 std::string host(const JobTraffic &job, uint32_t rank) {
   return names::address(job.ranks[rank].data());
@@ -34,7 +32,7 @@ Section job_section(const JobTraffic &job, uint64_t first_ns) {
                 count("ranks", "ranks", job.ranks.size(), Hide::Never),
                 count("steps", "steps", job.steps.size(), Hide::Never),
                 count("first_ns", "ns from the first frame to the first step",
-                      since(job.steps[0].first_ns, first_ns), Hide::Never),
+                      since_first(job.steps[0].first_ns, first_ns), Hide::Never),
                 count("period_ns", "ns from step to step, median", job.period_ns, Hide::Never),
                 count("exchange_p50_ns", "ns of exchange, median", at(50), Hide::Never),
                 count("exchange_p99_ns", "ns of exchange, 99th percentile", at(99), Hide::Never),
@@ -82,7 +80,7 @@ Section incast(const JobTraffic &job, uint64_t first_ns) {
   for (const JobIncast &most : job.incast)
     if (most.senders)
       rows.push_back({most.window_ns / 1000, uint64_t{most.senders}, host(job, most.to),
-                      since(most.at_ns, first_ns)});
+                      since_first(most.at_ns, first_ns)});
   return {"job_incast", "MOST SENDERS TO ONE RECEIVER IN ANY",
           make_table({{"window_us", "us", Format::Count},
                       {"senders", "SENDERS", Format::Count},
@@ -121,7 +119,7 @@ Section losses(const JobTraffic &job) {
 Section storms(const JobTraffic &job, uint64_t first_ns) {
   Rows rows;
   for (const JobStorm &storm : job.storms)
-    rows.push_back({since(storm.first_ns, first_ns), storm.last_ns - storm.first_ns,
+    rows.push_back({since_first(storm.first_ns, first_ns), storm.last_ns - storm.first_ns,
                     uint64_t{storm.qps}, storm.rewinds});
   Section section{"job_storms", "RETRY STORMS",
                   make_table({{"at_ns", "AT ns", Format::Count},
@@ -137,7 +135,7 @@ Section storms(const JobTraffic &job, uint64_t first_ns) {
 
 const char *job_pattern_name(JobPattern pattern) { return kPatterns[static_cast<size_t>(pattern)]; }
 
-const char *job_cause_name(JobCause cause) { return kCauses[static_cast<size_t>(cause)]; }
+const char *job_cause_name(JobCause cause) { return kJobCauses[static_cast<size_t>(cause)]; }
 
 void add_job(Document &document, const JobTraffic &job, uint64_t first_ns) {
   if (job.is_job()) {

@@ -13,13 +13,8 @@ namespace xr::report {
 
 namespace {
 
-using Rows = std::vector<std::vector<Value>>;
 using Step = ExperimentJob::Step;
 using Why = ExperimentJob::Why;
-
-Column json_only(const char *key) {
-  return {key, "", Format::Text, Hide::Never, Tone::Plain, Where::Json};
-}
 
 // What the steps took, ascending; without those that did not end.
 std::vector<uint64_t> times_of(const ExperimentJob &job) {

@@ -55,7 +55,7 @@ std::string dump_group(const Group &group) {
 }
 
 // Writes a table row by row: a million streams as one value would not fit into memory.
-bool write_table(const Table &table, bool pretty, const Sink &sink) {
+bool write_json_table(const Table &table, bool pretty, const Sink &sink) {
   constexpr size_t kChunk = 1 << 16;
   std::string out = "[";
   for (size_t row = 0; row < table.rows; row++) {
@@ -74,16 +74,16 @@ bool write_table(const Table &table, bool pretty, const Sink &sink) {
 
 bool write_body(const Section &section, bool pretty, const Sink &sink) {
   if (const Table *table = std::get_if<Table>(&section.body))
-    return write_table(*table, pretty, sink);
+    return write_json_table(*table, pretty, sink);
   if (const Group *group = std::get_if<Group>(&section.body))
     return sink(dump_group(*group));
   if (const Nested *nested = std::get_if<Nested>(&section.body)) {
     std::string head = dump_group(nested->group);
     head.back() = ','; // replaces the closing brace
-    if (!sink(head + dump(nested->key) + ":") || !write_table(nested->table, pretty, sink))
+    if (!sink(head + dump(nested->key) + ":") || !write_json_table(nested->table, pretty, sink))
       return false;
     for (const auto &[key, table] : nested->more)
-      if (!sink("," + dump(key) + ":") || !write_table(table, pretty, sink))
+      if (!sink("," + dump(key) + ":") || !write_json_table(table, pretty, sink))
         return false;
     return sink("}");
   }

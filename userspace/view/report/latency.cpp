@@ -12,8 +12,6 @@ namespace xr::report {
 
 namespace {
 
-Value us(double ns) { return std::round(ns) / 1000; }
-
 struct Time {
   const char *key, *heading;
   double (*ns)(const LatencyRow &);
@@ -51,7 +49,7 @@ constexpr Count kCounts[] = {
      Hide::Zero, Tone::Alarm},
 };
 
-Table rows_of(const LatencyReport &report, Where of) {
+Table latency_rows(const LatencyReport &report, Where of) {
   std::vector<Column> columns = {
       {"src", "SOURCE"}, {"dst", "DESTINATION"}, {"dest_qp", "DEST QP", Format::Qpn}};
   for (const Count &count : kCounts)
@@ -103,7 +101,7 @@ Group totals_of(const LatencyReport &report, bool json) {
   return group;
 }
 
-std::string note_of(const LatencyReport &report) {
+std::string latency_note(const LatencyReport &report) {
   std::string note;
   note += report.clock_offset_ns
               ? fmt::format("{} ns are subtracted (--clock-offset)", *report.clock_offset_ns)
@@ -119,13 +117,14 @@ void add_latency(Document &document, const LatencyReport &report) {
   Section text{"stamps_text", "STAMPS", totals_of(report, false), Where::Text};
   document.sections.push_back(std::move(text));
   document.sections.push_back(
-      {"stamps_streams", "STAMPS BY STREAM, us", rows_of(report, Where::Text), Where::Text});
-  document.sections.push_back({"stamps_clocks", "clocks", Value{note_of(report)}, Where::Text});
+      {"stamps_streams", "STAMPS BY STREAM, us", latency_rows(report, Where::Text), Where::Text});
+  document.sections.push_back(
+      {"stamps_clocks", "clocks", Value{latency_note(report)}, Where::Text});
   document.sections.push_back(
       {"stamps_jitter", "jitter",
        Value{"mean difference of the latencies of successive frames of a stream"}, Where::Text});
   document.sections.push_back(
-      {"stamps", "", Nested{totals_of(report, true), "streams", rows_of(report, Where::Json)},
+      {"stamps", "", Nested{totals_of(report, true), "streams", latency_rows(report, Where::Json)},
        Where::Json});
 }
 

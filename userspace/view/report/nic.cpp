@@ -9,8 +9,6 @@ namespace xr::report {
 
 namespace {
 
-using Rows = std::vector<std::vector<Value>>;
-
 Value wire_of(const NicEquation &e) { return e.wire ? Value{*e.wire} : Value{}; }
 
 double difference(const NicEquation &e) {
@@ -28,7 +26,7 @@ Value difference_text(const NicEquation &e) {
                      e.nic > *e.wire ? e.nic - *e.wire : *e.wire - e.nic);
 }
 
-Table rows_of(const NicReport &nic) {
+Table equation_rows(const NicReport &nic) {
   Rows rows;
   for (const NicEquation &e : nic.equations)
     rows.push_back({e.equation, wire_of(e), e.nic, e.wire ? Value{difference(e)} : Value{},
@@ -53,7 +51,7 @@ void add_nic(Document &document, const NicReport &nic) {
                   {{"seconds", ""}, nic.seconds},
                   {{"note", ""}, nic.note}};
   nested.key = "equations";
-  nested.table = rows_of(nic);
+  nested.table = equation_rows(nic);
   const std::string title =
       fmt::format("WIRE AND {} ({}), {}", nic.device, nic.driver.empty() ? "?" : nic.driver,
                   nic.seconds > 0 ? fmt::format("over {:.2f} s", nic.seconds)

@@ -22,21 +22,19 @@ constexpr std::array<const char *, ROCE_LATENCIES> kKinds = {
 
 using Cells = std::vector<Value>;
 
-struct Time {
+struct PassiveTime {
   const char *key, *heading;
   uint64_t PassiveTimes::*ns;
 };
-constexpr Time kTimes[] = {{"min_ns", "MIN us", &PassiveTimes::min},
-                           {"p50_ns", "P50 us", &PassiveTimes::p50},
-                           {"p99_ns", "P99 us", &PassiveTimes::p99},
-                           {"max_ns", "MAX us", &PassiveTimes::max}};
-
-Value microseconds(double ns) { return std::round(ns) / 1000; }
+constexpr PassiveTime kPassiveTimes[] = {{"min_ns", "MIN us", &PassiveTimes::min},
+                                         {"p50_ns", "P50 us", &PassiveTimes::p50},
+                                         {"p99_ns", "P99 us", &PassiveTimes::p99},
+                                         {"max_ns", "MAX us", &PassiveTimes::max}};
 
 std::vector<Column> time_columns() {
   std::vector<Column> columns = {
       {"kind", "TIME"}, {"bound", ""}, {"count", "COUNT", Format::Count}};
-  for (const Time &time : kTimes) {
+  for (const PassiveTime &time : kPassiveTimes) {
     columns.push_back({time.key, "", Format::Number, Hide::Never, Tone::Plain, Where::Json});
     columns.push_back({"", time.heading, Format::Number, Hide::Never, Tone::Plain, Where::Text});
   }
@@ -45,20 +43,20 @@ std::vector<Column> time_columns() {
   return columns;
 }
 
-void add_times(Cells &cells, const PassiveTimes &times) {
+void add_passive_times(Cells &cells, const PassiveTimes &times) {
   cells.emplace_back(std::string(kKinds.at(times.kind)));
   cells.emplace_back(std::string(times.bound ? "upper" : "exact"));
   cells.emplace_back(times.count);
-  for (const Time &time : kTimes) {
+  for (const PassiveTime &time : kPassiveTimes) {
     const bool known = time.ns != &PassiveTimes::p99 || times.p99_known;
     cells.push_back(known ? Value{times.*time.ns} : Value{});
-    cells.push_back(known ? microseconds(static_cast<double>(times.*time.ns)) : Value{});
+    cells.push_back(known ? us(static_cast<double>(times.*time.ns)) : Value{});
   }
   cells.emplace_back(std::round(times.mean * 1000) / 1000);
-  cells.push_back(microseconds(times.mean));
+  cells.push_back(us(times.mean));
 }
 
-Table streams_of(const PassiveLatency &found) {
+Table timed_streams(const PassiveLatency &found) {
   std::vector<Column> columns = {{"src", "SOURCE"},
                                  {"dst", "DESTINATION"},
                                  {"dest_qp", "DEST QP", Format::Qpn},
@@ -71,15 +69,15 @@ Table streams_of(const PassiveLatency &found) {
     cells = {names::address(name.key.src), names::address(name.key.dst),
              uint64_t{roce_key_qp(&name.key)},
              name.src_qp ? Value{uint64_t{*name.src_qp}} : Value{}};
-    add_times(cells, row.times);
+    add_passive_times(cells, row.times);
   }
   return make_table(std::move(columns), std::move(rows));
 }
 
-Table port_of(const PassiveLatency &found) {
+Table port_times(const PassiveLatency &found) {
   std::vector<Cells> rows;
   for (const PassiveTimes &times : found.port)
-    add_times(rows.emplace_back(), times);
+    add_passive_times(rows.emplace_back(), times);
   return make_table(time_columns(), std::move(rows));
 }
 
@@ -108,7 +106,7 @@ Table octaves_of(const PassiveLatency &found) {
   std::vector<Cells> rows;
   for (const auto &[bits, counts] : octaves) {
     Cells &cells = rows.emplace_back();
-    cells.push_back(microseconds(std::ldexp(1, static_cast<int>(bits)) - 1));
+    cells.push_back(us(std::ldexp(1, static_cast<int>(bits)) - 1));
     for (const uint64_t count : counts)
       cells.emplace_back(count);
   }
@@ -120,10 +118,10 @@ Table octaves_of(const PassiveLatency &found) {
 const char *latency_kind(unsigned kind) { return kKinds.at(kind); }
 
 void add_passive_latency(Document &document, const PassiveLatency &latency) {
-  Section streams{"latency", "LATENCY", streams_of(latency)};
+  Section streams{"latency", "LATENCY", timed_streams(latency)};
   streams.note = "no request of RC or XRC has its answer here";
   document.sections.push_back(std::move(streams));
-  Section port{"latency_port", "LATENCY OF ALL STREAMS", port_of(latency)};
+  Section port{"latency_port", "LATENCY OF ALL STREAMS", port_times(latency)};
   port.hide = Hide::Zero;
   document.sections.push_back(std::move(port));
   Section octaves{"latency_octaves", "HISTOGRAM", octaves_of(latency), Where::Text};

@@ -15,7 +15,7 @@ namespace xr::report {
 
 namespace {
 
-std::string title_of(const Moment &moment) {
+std::string moment_title(const Moment &moment) {
   const Snapshot &s = moment.now;
   std::string title = s.name == "-" ? "standard input" : s.name;
   if (s.truncated)
@@ -27,7 +27,7 @@ std::string title_of(const Moment &moment) {
   return title;
 }
 
-Section source_of(const Snapshot &s) {
+Section moment_source(const Snapshot &s) {
   const bool interface = s.source == Snapshot::Source::Interface;
   Group group = {{{"kind", ""}, interface ? "interface" : "capture"}, {{"name", ""}, s.name}};
   if (interface)
@@ -55,9 +55,9 @@ double rate_of(uint64_t now, uint64_t before, double seconds) {
 
 Document begin(const Moment &moment) {
   Document document;
-  document.title = title_of(moment);
+  document.title = moment_title(moment);
   document.sections.push_back({"schema", "", Value{uint64_t{1}}, Where::Json});
-  document.sections.push_back(source_of(moment.now));
+  document.sections.push_back(moment_source(moment.now));
   if (moment.realtime_ns)
     document.sections.push_back(
         {"time", "", Value{names::utc_time(moment.realtime_ns)}, Where::Json});

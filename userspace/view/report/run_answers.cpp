@@ -17,9 +17,6 @@ namespace xr::report {
 namespace {
 
 using enum Format;
-using Rows = std::vector<std::vector<Value>>;
-
-Column json_only(const char *key) { return {key, "", Text, Hide::Never, Tone::Plain, Where::Json}; }
 
 Value yes_no(const std::optional<bool> &value) {
   return value ? Value{std::string(*value ? "yes" : "NO")} : Value{};
@@ -27,17 +24,15 @@ Value yes_no(const std::optional<bool> &value) {
 Value micro(const std::optional<uint64_t> &ns) {
   return ns ? Value{fmt::format("{:.3f}", static_cast<double>(*ns) / 1000)} : Value{};
 }
-Value known(uint64_t ns) { return ns ? Value{ns} : Value{}; }
 Value micro(uint64_t ns) { return micro(ns ? std::optional(ns) : std::nullopt); }
-Value text(const std::string &words) { return words.empty() ? Value{} : Value{words}; }
 
 // In text the flow, or else the QP.
-std::string name_of(const AnsweredQp &qp) {
+std::string qp_name(const AnsweredQp &qp) {
   return qp.flow.empty() ? fmt::format("{} -> {} QP {:#x}", qp.src, qp.dst, qp.dest_qp) : qp.flow;
 }
 
 void add_qp(std::vector<Value> &row, const AnsweredQp &qp) {
-  row.insert(row.end(), {text(qp.flow), qp.src, qp.dst, uint64_t{qp.dest_qp}});
+  row.insert(row.end(), {known(qp.flow), qp.src, qp.dst, uint64_t{qp.dest_qp}});
 }
 std::vector<Column> qp_columns(std::initializer_list<Column> more) {
   std::vector<Column> columns = {json_only("flow"), json_only("src"), json_only("dst"),
@@ -50,7 +45,7 @@ Value frame_text(const CaptureFrame &frame) {
   return frame.number ? Value{fmt::format("{}.pcapng {}", frame.capture, frame.number)} : Value{};
 }
 void add_frame(std::vector<Value> &row, const CaptureFrame &frame) {
-  row.insert(row.end(), {text(frame.capture), known(frame.number)});
+  row.insert(row.end(), {known(frame.capture), known(frame.number)});
 }
 
 // A table for JSON with all rows, and one for text with the first.
@@ -111,7 +106,7 @@ Pair hits(const RunAnswers &answers) {
       then = fmt::format("retransmission {}", *hit.episode + 1);
     else if (hit.cnp_ns)
       then = fmt::format("CNP after {:.3f} us", static_cast<double>(*hit.cnp_ns) / 1000);
-    table.text_rows.push_back({hit.rule, name_of(hit.qp), maybe(hit.packet), uint64_t{hit.psn},
+    table.text_rows.push_back({hit.rule, qp_name(hit.qp), maybe(hit.packet), uint64_t{hit.psn},
                                hit.did + (hit.again ? " (sent again)" : ""), micro(hit.at_ns),
                                frame_text(hit.frame), std::move(then)});
   }
@@ -152,7 +147,7 @@ Pair go_back_n(const RunAnswers &answers) {
                {maybe(g.resumes), maybe(g.naks_once), g.gaps, g.naks, g.go_backs, g.selective,
                 g.wrong_psn, g.repeated, g.without_gap, g.silent, g.ack_beyond});
     table.json_rows.push_back(std::move(row));
-    table.text_rows.push_back({name_of(g.qp), g.gaps, g.naks, yes_no(g.naks_once), g.go_backs,
+    table.text_rows.push_back({qp_name(g.qp), g.gaps, g.naks, yes_no(g.naks_once), g.go_backs,
                                yes_no(g.resumes), g.selective, g.wrong_psn, g.repeated,
                                g.without_gap, g.silent, g.ack_beyond});
   }
@@ -198,7 +193,7 @@ Pair recoveries(const RunAnswers &answers) {
     add_qp(row, r.qp);
     number++;
     row.insert(row.end(),
-               {number, text(r.cause == ROCE_CAUSE_UNKNOWN ? "" : kCauseNames[r.cause]),
+               {number, known(r.cause == ROCE_CAUSE_UNKNOWN ? "" : kCauseNames[r.cause]),
                 uint64_t{r.first_missing}, r.missing, r.resent, r.at_ns, maybe(r.nak_generation_ns),
                 maybe(r.nak_reaction_ns), maybe(r.timeout_ns), maybe(r.recovery_ns),
                 r.resent_needlessly, r.resent_bytes, r.naks});
@@ -206,7 +201,7 @@ Pair recoveries(const RunAnswers &answers) {
     add_frame(row, r.nak_frame);
     table.json_rows.push_back(std::move(row));
     table.text_rows.push_back(
-        {number, name_of(r.qp), text(r.cause == ROCE_CAUSE_UNKNOWN ? "" : kCauseNames[r.cause]),
+        {number, qp_name(r.qp), known(r.cause == ROCE_CAUSE_UNKNOWN ? "" : kCauseNames[r.cause]),
          uint64_t{r.first_missing}, r.missing, r.resent, micro(r.at_ns), micro(r.nak_generation_ns),
          micro(r.nak_reaction_ns), micro(r.timeout_ns), micro(r.recovery_ns), frame_text(r.frame)});
   }
@@ -237,7 +232,7 @@ Pair findings(const RunAnswers &answers) {
     row.emplace_back(f.text);
     table.json_rows.push_back(std::move(row));
     table.text_rows.push_back(
-        {f.finding, name_of(f.qp), uint64_t{f.psn}, micro(f.at_ns), frame_text(f.frame), f.text});
+        {f.finding, qp_name(f.qp), uint64_t{f.psn}, micro(f.at_ns), frame_text(f.frame), f.text});
   }
   return table;
 }
@@ -268,10 +263,10 @@ Pair pacing(const RunAnswers &answers) {
     const CnpRow &t = p.times;
     const std::string src = names::address(t.src.data());
     table.json_rows.push_back({src, p.marked, t.cnps, known(t.qp_ns), known(t.destination_ns),
-                               known(t.port_ns), text(cnps_paced_by(t)), p.without_ce,
+                               known(t.port_ns), known(cnps_paced_by(t)), p.without_ce,
                                p.unanswered});
     table.text_rows.push_back({src, p.marked, t.cnps, micro(t.qp_ns), micro(t.destination_ns),
-                               micro(t.port_ns), text(cnps_paced_by(t)), p.without_ce,
+                               micro(t.port_ns), known(cnps_paced_by(t)), p.without_ce,
                                p.unanswered});
   }
   return table;
@@ -297,9 +292,9 @@ Pair counts(const RunAnswers &answers) {
     if (c.counted)
       equal = *c.counted == c.captured;
     table.json_rows.push_back(
-        {c.what, c.captured, c.counter, maybe(c.counted), maybe(equal), text(c.why)});
+        {c.what, c.captured, c.counter, maybe(c.counted), maybe(equal), known(c.why)});
     table.text_rows.push_back(
-        {c.what, c.captured, maybe(c.counted), c.counter, yes_no(equal), text(c.why)});
+        {c.what, c.captured, maybe(c.counted), c.counter, yes_no(equal), known(c.why)});
   }
   return table;
 }

@@ -11,22 +11,21 @@ namespace xr::report {
 
 namespace {
 
-Value text(const std::string &words) { return words.empty() ? Value{} : Value{words}; }
 template <typename T> Value maybe_number(const std::optional<T> &value) {
   return value ? Value{*value} : Value{};
 }
 
-Table files_of(const std::vector<RunFacts::File> &files) {
+Table files_table(const std::vector<RunFacts::File> &files) {
   std::vector<std::vector<Value>> rows;
   for (const RunFacts::File &file : files)
-    rows.push_back({file.name, maybe_number(file.bytes), text(file.sha256)});
+    rows.push_back({file.name, maybe_number(file.bytes), known(file.sha256)});
   return make_table({{"name", ""}, {"bytes", ""}, {"sha256", ""}}, std::move(rows));
 }
 
 Table ports_of(const std::vector<RunFacts::Port> &ports) {
   std::vector<std::vector<Value>> rows;
   for (const RunFacts::Port &port : ports)
-    rows.push_back({port.name, text(port.driver), port.mac, uint64_t{port.mtu},
+    rows.push_back({port.name, known(port.driver), port.mac, uint64_t{port.mtu},
                     port.speed_bps ? Value{port.speed_bps} : Value{}, port.offloads});
   return make_table(
       {{"name", ""}, {"driver", ""}, {"mac", ""}, {"mtu", ""}, {"speed_bps", ""}, {"offloads", ""}},
@@ -48,15 +47,15 @@ Section run_section(const RunFacts &facts) {
     return Field{{key, ""}, std::move(value)};
   };
   Nested nested{.group = {field("command_line", StringList(facts.command_line)),
-                          field("host", text(facts.host)), field("kernel", text(facts.kernel)),
-                          field("machine", text(facts.machine)), field("version", facts.version),
-                          field("commit", text(facts.commit)), field("libbpf", facts.libbpf),
+                          field("host", known(facts.host)), field("kernel", known(facts.kernel)),
+                          field("machine", known(facts.machine)), field("version", facts.version),
+                          field("commit", known(facts.commit)), field("libbpf", facts.libbpf),
                           field("libxdp", facts.libxdp),
                           field("start", names::utc_time(facts.start_ns)),
                           field("duration_ns", facts.duration_ns), field("clock", facts.clock),
                           field("seed", maybe_number(facts.seed))},
                 .key = "files",
-                .table = files_of(facts.files)};
+                .table = files_table(facts.files)};
   nested.more.emplace_back("ports", ports_of(facts.ports));
   return {"run", "", std::move(nested), Where::Json};
 }

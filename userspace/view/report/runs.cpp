@@ -60,7 +60,7 @@ struct Timed {
 };
 
 // One row per kind of time, in microseconds.
-Section times_of(const std::vector<Timed> &all) {
+Section times_section(const std::vector<Timed> &all) {
   std::vector<std::vector<Value>> rows;
   const auto us = [](uint64_t ns) { return rounded(static_cast<double>(ns) / 1000); };
   for (const auto &[key, heading, h] : all) {
@@ -86,7 +86,7 @@ Section times_of(const std::vector<Timed> &all) {
 }
 
 // fill_ring_empty is not a loss: the driver still has buffers in its own ring.
-Section port_of(const RunReport &r, bool sockets = true) {
+Section port_section(const RunReport &r, bool sockets = true) {
   const char *transfer = r.zero_copy_queues == 0          ? "copy"
                          : r.zero_copy_queues == r.queues ? "zero-copy"
                                                           : "zero-copy in part";
@@ -101,7 +101,7 @@ Section port_of(const RunReport &r, bool sockets = true) {
                  r.engine.socket.fill_ring_empty}}};
 }
 
-Section overflow_of(const EngineCounts &engine, std::vector<Field> more) {
+Section engine_overflow(const EngineCounts &engine, std::vector<Field> more) {
   Group group = {
       lost("rx_ring_full", "frames lost: the RX ring was full", engine.socket.rx_ring_full),
       lost("rx_no_chunk", "frames lost: no free memory for them", engine.socket.rx_no_chunk),
@@ -244,7 +244,7 @@ void add_pauses(std::vector<Section> &sections, const PauseReport &r) {
   sections.push_back(paused_of(r));
 }
 
-Document begin(const char *command, const std::string &ifname, double seconds) {
+Document begin_run(const char *command, const std::string &ifname, double seconds) {
   Document document;
   document.title = fmt::format("{} {}  {:.2f} s", command, ifname, seconds);
   document.sections.push_back({"schema", "", Value{uint64_t{1}}, Where::Json});
@@ -296,7 +296,7 @@ Section engine_of(const SendReport &r) {
   return {"engine", "ENGINE", std::move(group)};
 }
 
-std::string scaled(double value) { return format_value(Value{value}, Format::Scaled); }
+std::string scaled_number(double value) { return format_value(Value{value}, Format::Scaled); }
 
 } // namespace
 
@@ -308,7 +308,7 @@ std::string shortfall(const SendReport &report) {
   if (!(report.asked_pps > 0) || in_time || got.packets >= report.asked_pps * (1 - kTolerance))
     return "";
   return fmt::format("{}packets/s were asked for and {}packets/s achieved ({:.1f} %)",
-                     scaled(report.asked_pps), scaled(got.packets),
+                     scaled_number(report.asked_pps), scaled_number(got.packets),
                      got.packets / report.asked_pps * 100);
 }
 
@@ -327,14 +327,14 @@ Status check_storm(const PfcReport &r) {
 }
 
 Document send_document(const SendReport &r) {
-  Document document = begin("send", r.ifname, r.seconds);
+  Document document = begin_run("send", r.ifname, r.seconds);
   auto &s = document.sections;
   const Speed got = speed_between(r.engine.sent, r.engine.sent_bytes, r.seconds);
   add_summary(document, send_summary(r));
   s.push_back({"mode", "", std::string(kKindNames[static_cast<size_t>(r.kind)]), Where::Json});
   s.push_back({"seed", "", r.seed ? Value{r.seed} : Value{}, Where::Json});
   s.push_back({"finished", "", Value{r.finished}, Where::Json});
-  s.push_back(port_of(r, !r.live));
+  s.push_back(port_section(r, !r.live));
   if (!r.engine_why.empty())
     s.push_back(engine_of(r));
   s.push_back(speed_section(
@@ -356,11 +356,11 @@ Document send_document(const SendReport &r) {
   s.push_back(hidden_when_zero("recovery", "RECOVERY", recovery_group(r.counts)));
   add_rates(s, r);
   add_pauses(s, r.pauses);
-  s.push_back(times_of({{"rtt", "RTT of ACKs", r.counts.rtt_ns},
-                        {"completion", "message completion", r.counts.completion_ns},
-                        {"late", "delay after schedule", r.engine.late_ns},
-                        {"jitter", "inter-packet jitter", r.engine.jitter_ns}}));
-  s.push_back(overflow_of(
+  s.push_back(times_section({{"rtt", "RTT of ACKs", r.counts.rtt_ns},
+                             {"completion", "message completion", r.counts.completion_ns},
+                             {"late", "delay after schedule", r.engine.late_ns},
+                             {"jitter", "inter-packet jitter", r.engine.jitter_ns}}));
+  s.push_back(engine_overflow(
       r.engine,
       {lost("not_taken", "frames that the port did not count as sent", r.not_taken),
        lost("schedule_given_up_ms", "ms of schedule given up: sending was too slow",
@@ -375,10 +375,10 @@ Document send_document(const SendReport &r) {
 
 Document respond_document(const RespondReport &r) {
   const RespondCounts &c = r.counts;
-  Document document = begin("respond", r.ifname, r.seconds);
+  Document document = begin_run("respond", r.ifname, r.seconds);
   auto &s = document.sections;
   add_summary(document, respond_summary(r));
-  s.push_back(port_of(r));
+  s.push_back(port_section(r));
   s.push_back({"sink", "", Value{r.latency.has_value()}, Where::Json});
   s.push_back({"addresses", "", Value{StringList(r.addresses)}, Where::Json});
   if (r.memory)
@@ -431,7 +431,7 @@ Document respond_document(const RespondReport &r) {
   add_pauses(s, r.pauses);
   if (r.latency)
     add_latency(document, *r.latency);
-  s.push_back(overflow_of(
+  s.push_back(engine_overflow(
       r.engine,
       {lost("qps_full", "requests dropped: no free connection", c.qps_full),
        lost("cnps_no_room", "CNPs not sent: too many streams at once", c.cnps_no_room),
@@ -448,9 +448,9 @@ std::string send_line(const SendReport &now, const SendReport *before) {
                     now.engine.sent_bytes - (before ? before->engine.sent_bytes : 0),
                     now.seconds - (before ? before->seconds : 0));
   std::string line =
-      fmt::format("{}packets/s, {}bit/s L1", scaled(speed.packets), scaled(speed.l1));
+      fmt::format("{}packets/s, {}bit/s L1", scaled_number(speed.packets), scaled_number(speed.l1));
   if (now.asked_pps > 0)
-    line += fmt::format(" of {}packets/s asked", scaled(now.asked_pps));
+    line += fmt::format(" of {}packets/s asked", scaled_number(now.asked_pps));
   if (now.counts.rtt_ns.count())
     line += fmt::format(", RTT {:.0f} us (p99 {:.0f})",
                         static_cast<double>(now.counts.rtt_ns.quantile(0.5)) / 1000,
@@ -471,8 +471,8 @@ std::string respond_line(const RespondReport &now, const RespondReport *before) 
       speed_between(now.engine.sent - (before ? before->engine.sent : 0),
                     now.engine.sent_bytes - (before ? before->engine.sent_bytes : 0), seconds);
   return fmt::format("in {}packets/s, {}bit/s L1; out {}packets/s; {} NAKs, {} CNPs",
-                     scaled(in.packets), scaled(in.l1), scaled(out.packets), now.counts.naks,
-                     now.counts.cnps);
+                     scaled_number(in.packets), scaled_number(in.l1), scaled_number(out.packets),
+                     now.counts.naks, now.counts.cnps);
 }
 
 } // namespace xr::report

@@ -10,7 +10,7 @@ namespace xr::report {
 
 namespace {
 
-template <int counter> Value counted(const roce_stream &s) {
+template <int counter> Value counter_of(const roce_stream &s) {
   return roce_stream_counter(&s, counter);
 }
 
@@ -73,19 +73,19 @@ const std::vector<StreamColumn> &stream_columns() {
        [](S s) -> Value { return psn(s, s.word & ROCE_WORD_PSN); }},
       {{"pmtu", "PMTU", Format::Number, Hide::Zero}, pmtu},
       event("messages", "MESSAGES", [](S s) -> Value { return uint64_t{s.messages}; }),
-      trouble("gaps", "GAPS", counted<ROCE_GAPS>),
-      event("skipped", "SKIPPED", counted<ROCE_SKIPPED>),
-      event("filled", "FILLED", counted<ROCE_FILLED>),
+      trouble("gaps", "GAPS", counter_of<ROCE_GAPS>),
+      event("skipped", "SKIPPED", counter_of<ROCE_SKIPPED>),
+      event("filled", "FILLED", counter_of<ROCE_FILLED>),
       trouble("missing", "MISSING", [](S s) -> Value { return missing_psns(s); }),
-      event("duplicates", "DUPLI-\nCATES", counted<ROCE_DUPLICATES>),
-      trouble("rewinds", "REWINDS", counted<ROCE_REWINDS>),
+      event("duplicates", "DUPLI-\nCATES", counter_of<ROCE_DUPLICATES>),
+      trouble("rewinds", "REWINDS", counter_of<ROCE_REWINDS>),
       event("reordered", "RE-\nORDERED", [](S s) -> Value { return reordered_psns(s); }),
-      event("resyncs", "RE-\nSYNCS", counted<ROCE_RESYNCS>),
-      event("jumps", "JUMPS", counted<ROCE_JUMPS>),
-      event("jumped", "JUMPED", counted<ROCE_JUMPED>),
-      trouble("ce", "CE", counted<ROCE_STREAM_CE>),
-      trouble("cnps", "CNPS", counted<ROCE_STREAM_CNPS>),
-      trouble("holes_forgotten", "HOLES\nFORGOTTEN", counted<ROCE_HOLES_FORGOTTEN>),
+      event("resyncs", "RE-\nSYNCS", counter_of<ROCE_RESYNCS>),
+      event("jumps", "JUMPS", counter_of<ROCE_JUMPS>),
+      event("jumped", "JUMPED", counter_of<ROCE_JUMPED>),
+      trouble("ce", "CE", counter_of<ROCE_STREAM_CE>),
+      trouble("cnps", "CNPS", counter_of<ROCE_STREAM_CNPS>),
+      trouble("holes_forgotten", "HOLES\nFORGOTTEN", counter_of<ROCE_HOLES_FORGOTTEN>),
   };
   return kColumns;
 }

@@ -44,7 +44,7 @@ std::vector<uint32_t> order(const std::vector<roce_stream> &streams, const Strea
 }
 
 // Data for computing the cells; owned by the table's callback.
-struct Rows {
+struct StreamRows {
   const Snapshot &now;
   MissingPsns missing;
   std::vector<uint32_t> places;
@@ -89,11 +89,11 @@ struct Rows {
   }
 };
 
-std::string note_of(const Snapshot &s) {
+std::string streams_note(const Snapshot &s) {
   return s.tracked ? "no RoCE streams" : "streams are not tracked: attached with --no-track";
 }
 
-std::string title_of(const Snapshot &s, const StreamOptions &options) {
+std::string streams_title(const Snapshot &s, const StreamOptions &options) {
   if (!options.top || options.top >= s.streams.size())
     return "";
   return fmt::format("{} of {} streams, by {}", options.top, s.streams.size(), options.sort);
@@ -103,12 +103,12 @@ std::string title_of(const Snapshot &s, const StreamOptions &options) {
 
 void add_streams(Document &document, const Moment &moment, const StreamOptions &options,
                  const Episodes *episodes) {
-  const auto rows = std::make_shared<Rows>(Rows{moment.now,
-                                                MissingPsns(moment.now),
-                                                order(moment.now.streams, options),
-                                                nullptr,
-                                                seconds_of(moment),
-                                                {}});
+  const auto rows = std::make_shared<StreamRows>(StreamRows{moment.now,
+                                                            MissingPsns(moment.now),
+                                                            order(moment.now.streams, options),
+                                                            nullptr,
+                                                            seconds_of(moment),
+                                                            {}});
   if (episodes)
     for (const EpisodeRow &row : episodes->episodes)
       if (const uint64_t ns = recovery_ns(row.episode)) {
@@ -131,8 +131,8 @@ void add_streams(Document &document, const Moment &moment, const StreamOptions &
   }
   table.rows = rows->places.size();
   table.cell = [rows](size_t row, size_t column) { return rows->cell(row, column); };
-  Section section{"streams", title_of(moment.now, options), std::move(table)};
-  section.note = note_of(moment.now);
+  Section section{"streams", streams_title(moment.now, options), std::move(table)};
+  section.note = streams_note(moment.now);
   document.sections.push_back({"tracked", "", Value{moment.now.tracked}, Where::Json});
   document.sections.push_back(std::move(section));
 }

@@ -29,8 +29,8 @@ void add_summary(Document &document, Summary summary) {
 
 uint64_t recovery_ns(const roce_episode &e) { return episode_times(e).recovery.value_or(0); }
 
-Recovery longest_recovery(const Episodes &episodes) {
-  Recovery longest;
+LongestRecovery longest_recovery(const Episodes &episodes) {
+  LongestRecovery longest;
   for (const EpisodeRow &row : episodes.episodes)
     if (const uint64_t ns = recovery_ns(row.episode); ns > longest.ns)
       longest = {&row, ns};

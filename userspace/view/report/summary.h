@@ -59,11 +59,11 @@ Summary link_summary(const WirePortReport &port);
 void add_summary(Document &document, Summary summary);
 
 // The longest time from a loss until what was lost had been sent again; null: none is known.
-struct Recovery {
+struct LongestRecovery {
   const EpisodeRow *row = nullptr;
   uint64_t ns = 0;
 };
-Recovery longest_recovery(const Episodes &episodes);
+LongestRecovery longest_recovery(const Episodes &episodes);
 // From the first sign of the episode until it was over; 0: not known.
 uint64_t recovery_ns(const roce_episode &episode);
 

@@ -24,19 +24,19 @@ struct Way {
 };
 
 // Ports by their names, captures by the letters of the title.
-std::string name_of(const Comparison &c, uint32_t place) {
+std::string place_name(const Comparison &c, uint32_t place) {
   return c.places[place].port ? c.places[place].name
                               : std::string(1, static_cast<char>('A' + place));
 }
 
-std::vector<Way> ways_of(const Comparison &c) {
+std::vector<Way> compared_ways(const Comparison &c) {
   std::vector<Way> ways;
   for (const ComparedLeg &leg : c.legs)
     for (const bool backward : {false, true}) {
       const ComparedCounts &counts = leg.ways[backward].counts;
       const uint32_t from = leg.from + backward, to = leg.from + !backward;
       if (leg.apart == ComparedLeg::Apart::No && (counts.matched || counts.lost || counts.only_to))
-        ways.push_back({name_of(c, from), name_of(c, to), c.places[to].port,
+        ways.push_back({place_name(c, from), place_name(c, to), c.places[to].port,
                         c.places[from].last_ns - c.places[from].first_ns, &counts});
     }
   std::stable_sort(ways.begin(), ways.end(),
@@ -61,7 +61,7 @@ std::vector<std::string> changes_of(const ComparedCounts &c) {
   return words;
 }
 
-std::string sentence(const Way &way) {
+std::string way_sentence(const Way &way) {
   const ComparedCounts &c = *way.counts;
   if (c.lost && !c.matched && !c.only_to)
     return fmt::format("Nothing {} {} in {}: all {} from {} were lost.",
@@ -84,12 +84,13 @@ std::string apart_sentence(const Comparison &c, const ComparedLeg &leg) {
   if (leg.apart != ComparedLeg::Apart::NoPackets || !(first.packets || second.packets))
     return fmt::format("{} and {} have no packet in common: nothing is known of what happened "
                        "between.",
-                       name_of(c, leg.from), name_of(c, leg.from + 1));
+                       place_name(c, leg.from), place_name(c, leg.from + 1));
   const bool second_empty = !second.packets;
   const ComparedPlace &full = second_empty ? first : second;
   return fmt::format("Nothing arrived at {} in {}: all {} of {} were lost, or went elsewhere.",
-                     name_of(c, leg.from + second_empty), time_words(full.last_ns - full.first_ns),
-                     counted(full.packets, "packet"), name_of(c, leg.from + !second_empty));
+                     place_name(c, leg.from + second_empty),
+                     time_words(full.last_ns - full.first_ns), counted(full.packets, "packet"),
+                     place_name(c, leg.from + !second_empty));
 }
 
 } // namespace
@@ -100,13 +101,13 @@ Summary compare_summary(const Comparison &comparison) {
   for (const ComparedLeg &leg : comparison.legs)
     if (leg.apart != ComparedLeg::Apart::No && summary.sentences.size() < kMostSentences)
       summary.sentences.push_back(apart_sentence(comparison, leg));
-  const std::vector<Way> ways = ways_of(comparison);
+  const std::vector<Way> ways = compared_ways(comparison);
   uint64_t compared = 0, rest = 0, rest_lost = 0;
   for (const Way &way : ways) {
     all.add(*way.counts);
     compared += way.compared();
     if (summary.sentences.size() < kMostSentences - (ways.size() > kMostSentences)) {
-      summary.sentences.push_back(sentence(way));
+      summary.sentences.push_back(way_sentence(way));
     } else {
       rest++;
       rest_lost += way.counts->lost;

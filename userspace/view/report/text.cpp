@@ -164,8 +164,8 @@ std::string heading_text(const Table &table, const Shape &shape, const TextStyle
   return out;
 }
 
-bool write_table(const Section &section, const Table &table, const TextStyle &style,
-                 const Sink &sink) {
+bool write_text_table(const Section &section, const Table &table, const TextStyle &style,
+                      const Sink &sink) {
   const std::string title =
       section.title.empty() ? "" : painted(section.title, Paint::Title, style) + "\n";
   if (!table.rows)
@@ -215,7 +215,7 @@ public:
     if (!flush_groups() || !separate())
       return false;
     if (table)
-      return write_table(section, *table, style_, sink_);
+      return write_text_table(section, *table, style_, sink_);
     const std::string value = cell_text(std::get<Value>(section.body), Format::Text);
     return sink_((section.title.empty() ? "" : section.title + ": ") + value + "\n");
   }

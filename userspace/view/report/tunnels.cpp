@@ -30,7 +30,7 @@ Section frames_in_tunnels(const Snapshot &s) {
   return {"tunnels", "FRAMES IN TUNNELS", std::move(group), Where::Both, Hide::Zero};
 }
 
-std::vector<Value> row_of(const roce_mirror &m, Value sampled) {
+std::vector<Value> mirror_row(const roce_mirror &m, Value sampled) {
   const uint64_t skipped = m.skipped, late = m.late;
   return {names::tunnel_names()[m.tunnel % ROCE_TUNNELS],
           names::address(m.src),
@@ -69,7 +69,7 @@ Section mirrors_of(const Snapshot &s) {
   rows.reserve(s.mirrors.size());
   for (size_t i = 0; i < s.mirrors.size(); i++) {
     const bool known = s.mirrors[i].next && !s.streams.empty();
-    rows.push_back(row_of(s.mirrors[i], known ? Value{bool{sampled[i]}} : Value{}));
+    rows.push_back(mirror_row(s.mirrors[i], known ? Value{bool{sampled[i]}} : Value{}));
   }
   Section section{"mirrors", "", make_table(std::move(columns), std::move(rows))};
   section.note = "no mirror sessions";

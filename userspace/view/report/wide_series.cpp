@@ -19,7 +19,7 @@ using Kind = ExperimentSample::Kind;
 
 constexpr double kNoSample = std::numeric_limits<double>::quiet_NaN();
 
-std::string name_of(const ExperimentSample &sample, const std::vector<std::string> &names) {
+std::string column_name(const ExperimentSample &sample, const std::vector<std::string> &names) {
   const char *kind = sample_kind_name(sample.kind);
   return sample.kind == Kind::Total
              ? fmt::format("{}:{}", kind, sample.column)
@@ -39,7 +39,7 @@ double &WideSeries::cell_of(const ExperimentSample &sample, const std::vector<st
   if (found != series.end())
     return cells_[found->second];
   series.emplace_back(sample.column, cells_.size());
-  header_.push_back(name_of(sample, names));
+  header_.push_back(column_name(sample, names));
   return cells_.emplace_back(kNoSample);
 }
 

@@ -15,10 +15,9 @@ namespace xr::report {
 
 namespace {
 
-using Rows = std::vector<std::vector<Value>>;
 using Ports = std::span<const WirePortReport>;
 
-double us(double ns) { return std::round(ns) / 1000; }
+double rounded_us(double ns) { return std::round(ns) / 1000; }
 
 // Zeros where no process has counted yet.
 const WirePortCounts &counts_of(const WirePortReport &port) {
@@ -35,9 +34,9 @@ Field text_field(const char *key, const char *heading, std::string text) {
 
 // `what`: in words, before each of the numbers.
 template <typename H>
-void add_times(Group &group, const std::string &key, const std::string &what, const H &h) {
+void add_histogram(Group &group, const std::string &key, const std::string &what, const H &h) {
   const auto add = [&](const char *suffix, const char *heading, double ns) {
-    group.push_back({{key + suffix, what + heading, Format::Rate, Hide::Zero}, us(ns)});
+    group.push_back({{key + suffix, what + heading, Format::Rate, Hide::Zero}, rounded_us(ns)});
   };
   add("_p50_us", "p50, us", static_cast<double>(h.quantile(0.5)));
   add("_p99_us", "p99, us", static_cast<double>(h.quantile(0.99)));
@@ -45,8 +44,8 @@ void add_times(Group &group, const std::string &key, const std::string &what, co
   add("_max_us", "max, us", static_cast<double>(h.max()));
 }
 
-Section section(const std::string &key, const std::string &title, Group group,
-                Tone tone = Tone::Plain) {
+Section hidden_section(const std::string &key, const std::string &title, Group group,
+                       Tone tone = Tone::Plain) {
   Section item{key, title, std::move(group)};
   item.hide = Hide::Zero;
   item.tone = tone;
@@ -97,9 +96,9 @@ void add_rule(Rows &rows, const std::string &port, Value rule, uint64_t removed,
               const HoldCounts &h) {
   rows.push_back({port, std::move(rule), removed, h.frames, h.bytes, h.dropped_frames, h.timeouts,
                   h.backlog_frames, h.backlog_bytes, h.most_bytes,
-                  us(static_cast<double>(h.late.quantile(0.5))),
-                  us(static_cast<double>(h.late.quantile(0.99))),
-                  us(static_cast<double>(h.late.quantile(0.999)))});
+                  rounded_us(static_cast<double>(h.late.quantile(0.5))),
+                  rounded_us(static_cast<double>(h.late.quantile(0.99))),
+                  rounded_us(static_cast<double>(h.late.quantile(0.999)))});
 }
 
 Table rules_table(Ports ports) {
@@ -132,11 +131,12 @@ Table rules_table(Ports ports) {
 // Given is what frames got from their last bit until the driver had them.
 void add_delay(Group &group, const LinkCounts &l) {
   const auto add = [&](const char *key, const char *heading, double late) {
-    group.push_back({{key, heading, Format::Rate, Hide::Zero},
-                     l.late.count() ? Value{us(static_cast<double>(l.delay) + late)} : Value{}});
+    group.push_back(
+        {{key, heading, Format::Rate, Hide::Zero},
+         l.late.count() ? Value{rounded_us(static_cast<double>(l.delay) + late)} : Value{}});
   };
   group.push_back({{"delay_asked_us", "delay asked, us", Format::Rate, Hide::Zero},
-                   us(static_cast<double>(l.delay))});
+                   rounded_us(static_cast<double>(l.delay))});
   add("delay_given_mean_us", "delay given, mean, us", l.late.mean());
   add("delay_given_p50_us", "delay given, p50, us", static_cast<double>(l.late.quantile(0.5)));
   add("delay_given_p99_us", "delay given, p99, us", static_cast<double>(l.late.quantile(0.99)));
@@ -161,7 +161,7 @@ Group link_group(const WirePortCounts &c) {
   group.push_back(
       {{"utilisation", "utilisation", Format::Rate, Hide::Zero},
        elapsed > 0 ? std::round(1e4 * static_cast<double>(l.busy_ns) / elapsed) / 1e4 : 0.0});
-  add_times(group, "sojourn", "sojourn, ", l.sojourn);
+  add_histogram(group, "sojourn", "sojourn, ", l.sojourn);
   add_delay(group, l);
   group.push_back(count("flaps", "flaps", l.flaps));
   group.push_back(text_field("flap_by", "flap by", flap_by_name(c.out.flap_by)));
@@ -189,7 +189,7 @@ Table classes_table(Ports ports) {
         continue;
       rows.push_back({port.ifname, uint64_t{i}, c.frames_in, c.frames_out, c.dropped(), c.marks,
                       c.backlog_bytes, c.backlog_most, c.xoff_received, c.xon_received,
-                      c.quanta_received, us(static_cast<double>(c.paused_ns)), c.xoff_sent,
+                      c.quanta_received, rounded_us(static_cast<double>(c.paused_ns)), c.xoff_sent,
                       c.xon_sent});
     }
   return make_table({{"port", "PORT", Format::Text, Hide::Never, Tone::Plain, port_column(ports)},
@@ -307,9 +307,9 @@ bool any_link(Ports ports) {
 }
 
 Section table_section(const char *key, const char *title, Table table) {
-  Section section{key, title, std::move(table)};
-  section.hide = Hide::Zero;
-  return section;
+  Section hidden_section{key, title, std::move(table)};
+  hidden_section.hide = Hide::Zero;
+  return hidden_section;
 }
 
 } // namespace
@@ -376,14 +376,14 @@ Document link_document(const WirePortReport &port) {
   if (!c.version)
     return document;
   if (c.link.started) {
-    document.sections.push_back(section("queue", "", link_group(c)));
+    document.sections.push_back(hidden_section("queue", "", link_group(c)));
     document.sections.push_back(
-        section("drops", "dropped by the link", drops_group(c.link.total()), Tone::Alarm));
+        hidden_section("drops", "dropped by the link", drops_group(c.link.total()), Tone::Alarm));
     document.sections.push_back(table_section("classes", "", classes_table({&port, 1})));
   }
   document.sections.push_back(
-      section("in", fmt::format("entered by {}", port.ifname), ingress_group(c)));
-  document.sections.push_back(section("lost", "LOST HERE", lost_group(c), Tone::Alarm));
+      hidden_section("in", fmt::format("entered by {}", port.ifname), ingress_group(c)));
+  document.sections.push_back(hidden_section("lost", "LOST HERE", lost_group(c), Tone::Alarm));
   return document;
 }
 

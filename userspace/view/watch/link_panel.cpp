@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "report/text.h"
+#include "watch/text_width.h"
 
 namespace xr::watch {
 
@@ -14,8 +15,6 @@ namespace {
 using report::Format;
 using report::format_value;
 
-std::string scaled(double number) { return format_value(number, Format::Scaled); }
-std::string counted(uint64_t number) { return format_value(number, Format::Count); }
 std::string us(uint64_t ns) { return format_value(static_cast<double>(ns) / 1000, Format::Rate); }
 
 Line main_line(const State &state, const WirePortCounts &counts, size_t width) {

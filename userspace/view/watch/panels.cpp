@@ -19,15 +19,13 @@ using report::Format;
 using report::format_value;
 
 constexpr size_t kTwoColumns = 76; // minimum width for two columns of meters
-constexpr size_t kGap = 2;
+constexpr size_t kPanelGap = 2;
 
 std::string per_second(double rate) { return format_value(rate, Format::Rate); }
-std::string scaled(double number) { return format_value(number, Format::Scaled); }
 std::string bits(double number) {
   const std::string text = scaled(number);
   return text + (text.find(' ') == std::string::npos ? " bit/s" : "bit/s");
 }
-std::string counted(uint64_t number) { return format_value(number, Format::Count); }
 
 // Exact if it fits, otherwise with an SI prefix.
 std::string counted_in(uint64_t number, size_t columns) {
@@ -166,15 +164,16 @@ std::vector<Line> meter_lines(const State &state, size_t width, bool short_of_ro
       lines.insert(lines.end(), right.begin(), right.end());
     return lines;
   }
-  const size_t half = (width - kGap) / 2;
+  const size_t half = (width - kPanelGap) / 2;
   const auto left = meter_column(state, left_meters(), false, half, short_of_rows);
-  const auto right = meter_column(state, right_meters(), true, width - kGap - half, short_of_rows);
+  const auto right =
+      meter_column(state, right_meters(), true, width - kPanelGap - half, short_of_rows);
   std::vector<Line> lines;
   for (size_t i = 0; i < std::max(left.size(), right.size()); i++) {
     Line line(width);
     if (i < left.size())
       line.append(left[i]);
-    line.pad_to(half + kGap);
+    line.pad_to(half + kPanelGap);
     if (i < right.size())
       line.append(right[i]);
     lines.push_back(line);

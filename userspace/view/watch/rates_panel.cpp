@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "report/text.h"
+#include "watch/text_width.h"
 
 namespace xr::watch {
 
@@ -14,8 +15,7 @@ namespace {
 using report::Format;
 using report::format_value;
 
-std::string bits(double rate) { return format_value(rate, Format::Scaled) + "bit/s"; }
-std::string counted(uint64_t number) { return format_value(number, Format::Count); }
+std::string bits_per_second(double rate) { return format_value(rate, Format::Scaled) + "bit/s"; }
 
 } // namespace
 
@@ -28,12 +28,12 @@ std::vector<Line> rates_lines(const State &state, size_t width) {
   line.add("RATES ", Style::Bold);
   line.add(fmt::format("{}  {} QP{} ", rates->responder ? "respond" : "send", counted(total.qps),
                        total.qps == 1 ? "" : "s"));
-  line.add(bits(total.rate), Style::Bold);
+  line.add(bits_per_second(total.rate), Style::Bold);
   if (rates->qps.size() > 1) {
     const auto [least, most] =
         std::minmax_element(rates->qps.begin(), rates->qps.end(),
                             [](const QpRate &a, const QpRate &b) { return a.rate < b.rate; });
-    line.add(fmt::format(" ({} to {})", bits(least->rate), bits(most->rate)));
+    line.add(fmt::format(" ({} to {})", bits_per_second(least->rate), bits_per_second(most->rate)));
   }
   line.add(fmt::format("  alpha {:.3f}  Jain {:.3f}  CNPs {}  cuts {}", total.alpha, rates->jain,
                        counted(total.cnps), counted(total.cuts)));

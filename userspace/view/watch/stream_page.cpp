@@ -16,7 +16,7 @@ namespace xr::watch {
 namespace {
 
 constexpr size_t kField = 38; // minimum columns for a counter and its name
-constexpr size_t kGap = 2;
+constexpr size_t kPageGap = 2;
 
 std::string name_of(const roce_key &key) {
   return fmt::format("{} -> {}  QP 0x{:06x} {}", names::address(key.src), names::address(key.dst),
@@ -64,8 +64,8 @@ std::vector<Line> in_columns(const std::vector<Entry> &entries, size_t width) {
       const Entry &entry = entries[i];
       const size_t start = i / rows * each;
       line.add(std::string(start - line.used(), ' ') + to_left(entry.name, 16), Style::Dim);
-      line.add(to_right(entry.value, each - std::min(each, 16 + kGap)), entry.style);
-      line.add(std::string(kGap, ' '));
+      line.add(to_right(entry.value, each - std::min(each, 16 + kPageGap)), entry.style);
+      line.add(std::string(kPageGap, ' '));
     }
     lines.push_back(line);
   }

@@ -13,7 +13,7 @@ namespace {
 
 using report::Format;
 
-constexpr size_t kGap = 1;
+constexpr size_t kColumnGap = 1;
 constexpr size_t kAddress = 15; // an address is shortened to this before a column is left out
 
 // Columns that are only on the page of one stream.
@@ -107,7 +107,7 @@ void measure(const State &state, const StreamList::Window &window, TableColumn &
 }
 
 size_t needs(const TableColumn &column) {
-  return kGap + (is_address(column) ? std::min(column.width, kAddress) : column.width);
+  return kColumnGap + (is_address(column) ? std::min(column.width, kAddress) : column.width);
 }
 
 ptrdiff_t display_place(const TableColumn &column) {
@@ -139,7 +139,7 @@ std::vector<TableColumn> choose(const State &state, const StreamList::Window &wi
     if (taken(key))
       continue;
     take(key);
-    if (used <= width + kGap)
+    if (used <= width + kColumnGap)
       continue;
     used -= needs(columns.back());
     columns.pop_back();
@@ -153,7 +153,7 @@ std::vector<TableColumn> choose(const State &state, const StreamList::Window &wi
     if (!is_address(column))
       continue;
     const size_t least = std::min(column.width, kAddress);
-    const size_t spare = width + kGap > used ? width + kGap - used : 0;
+    const size_t spare = width + kColumnGap > used ? width + kColumnGap - used : 0;
     column.width = std::min(column.width, least + spare);
     used += column.width - least;
   }

@@ -6,7 +6,12 @@
 #include <cwchar>
 #include <vector>
 
+#include "report/text.h"
+
 namespace xr::watch {
+
+std::string counted(uint64_t number) { return report::format_value(number, report::Format::Count); }
+std::string scaled(double number) { return report::format_value(number, report::Format::Scaled); }
 
 namespace {
 

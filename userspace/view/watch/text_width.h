@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Width of text on a terminal, in columns.
+// Numbers as text, and the width of text on a terminal, in columns.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace xr::watch {
+
+// 1,234,567, and 1.23 M.
+std::string counted(uint64_t number);
+std::string scaled(double number);
 
 // Columns of UTF-8 text: wide characters count two, combining characters none.
 size_t columns_of(std::string_view text);
