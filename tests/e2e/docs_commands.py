@@ -251,13 +251,13 @@ for page in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
             text = text.replace(f"xr-{name}", prefix + name)
         text = text.replace("127.0.0.1:8443", f"127.0.0.1:{port}").replace("xr-$name", prefix + "$name").replace("xr-${port%/*}", prefix + "${port%/*}")
         numbers["commands"] += text.count("xdp-roce ")
-        if not only or only in text:
+        if only in ("", page.name) or only in text:
             status, output = finish(start(text, dict(environment, PATH=f"{pathlib.Path(program).parent}:{os.environ['PATH']}")), text, 60)
             if status:
                 faults.append(f"{page.name}: status {status}\n    " + "\n    ".join(output.strip().splitlines()[-6:]))
         continue
     for block in blocks(page):
-        if not only or only in "\n".join(block):
+        if only in ("", page.name) or only in "\n".join(block):
             run_block(page, block, environment)
 for fault in faults:
     print(fault, file=sys.stderr)

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Every command of README.md and of docs/*.md works as written.
+# docs_commands.sh [PAGE|WORDS]: every command of README.md and of docs/*.md works as written, or those of a page, or in blocks with
+# these words.
 . "$(dirname "$0")/lib.sh"
 need_root
 need python3 ip ethtool curl promtool

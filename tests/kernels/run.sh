@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# run.sh [--all] [--write-table] [KERNEL...]: prepares and boots the kernels (with --all all of kernels.txt) and runs the scenarios there,
+# run.sh [--all | --smoke] [--write-table] [KERNEL...]: prepares and boots the kernels (with --all all of kernels.txt) and runs the scenarios there,
 # two guests at a time where there is memory. Without a word, 6.12 and the newest share them: each runs those of a port, the newest those of
-# a bridge, 6.12 those of further versions of libxdp. Results, a line each, in build/test/kernels/results.tsv:
+# a bridge, 6.12 those of further versions of libxdp; with --smoke each attaches, meets a rule, captures and sends. Results, a line each, in build/test/kernels/results.tsv:
 #   pass|skip|fail  KERNEL  LIBXDP  SCENARIO  CHECK  SECONDS  REASON
 # and the table that table.py makes of them, in table.md beside it; with --write-table in docs/kernels.md too, where the columns of
 # other kernels stay if KERNELs are named. Each column has the version (with the commit, if git knows it) and the date.
@@ -11,17 +11,18 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/guest.sh"
 root=$kernels_root
 out=$root/build/test/kernels
-all='' page='' keep='' kernels=()
+all='' smoke='' page='' keep='' kernels=()
 # What one kernel leaves to the other.
 declare -A leaves=()
 for word; do
   case $word in
     --all) all=$word ;;
+    --smoke) smoke=$word ;;
     --write-table) page=$root/docs/kernels.md ;;
     *) kernels+=("$word") keep=--keep ;;
   esac
 done
-(($#)) || leaves=([6.12]=bridge [newest]=libxdps)
+[[ $* ]] && [[ $* != --smoke ]] || leaves=([6.12]=bridge [newest]=libxdps)
 if ((!${#kernels[@]})); then
   if [[ $all ]]; then mapfile -t kernels < <(grep -v '^#' "$here/kernels.txt" | cut -d ' ' -f 1); else kernels=(6.12 newest); fi
 fi
@@ -98,6 +99,10 @@ guest() {
   [[ ! $guest_note ]] || say "$name: $guest_note"
   mapfile -t libxdps < <(guest_run - <<<'ls /opt/libxdp | sort -V')
   first=${libxdps[0]}
+  if [[ $smoke ]]; then
+    in_guest "$name" "$first" port 600 "bash tests/kernels/scenarios/port.sh attach_empty rule_on_port capture_alone send_open"
+    return
+  fi
   in_guest "$name" "$first" port 1800 "bash tests/kernels/scenarios/port.sh" || return
   [[ ${leaves[$kernel]:-} == bridge ]] ||
     in_guest "$name" "$first" bridge 1200 "bash tests/kernels/scenarios/bridge.sh" || return
