@@ -60,6 +60,12 @@ for source, page, pattern in [("packet/message.h", "flows", r'\b(?:CUT|WHOLE)\(\
         if word not in known:
             faults.append(f"docs/{page}.md does not have the word {word} of {source}")
 
+# The line that installs a release is this version's.
+version = re.search(r"^project\(xdp-roce VERSION ([\d.]+)", (root / "CMakeLists.txt").read_text(), re.M)[1]
+for word in re.findall(r"xdp-roce-(\d[\d.]*\d|VERSION)\b", (root / "README.md").read_text()):
+    if word != version:
+        faults.append(f"README.md installs {word}, this is {version}")
+
 # A script that is run by its name: a clean clone has its bit.
 for path in sorted([*(root / "tests").rglob("*.sh"), *(root / "tests").rglob("*.py"), *(root / "tools").iterdir()]):
     if path.is_file() and path.read_bytes()[:2] == b"#!" and not path.stat().st_mode & 0o100:
