@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """check.py ROOT: whether this tree may be released: what says of which version it is, is of this one. Each fault has the command
-that makes it anew; both commands want an idle machine."""
+that makes it again; both commands want an idle machine."""
 import pathlib
 import re
 import sys
