@@ -27,7 +27,7 @@ lossy() {
   # shellcheck disable=SC2086 # words
   [[ -z $rule ]] || keep xr impair "$port" add $rule seed 7 || fail "$rule: $(cat "$scratch/last.err")"
   keep at_end "$ns" impair "$receiver" zero --streams || fail "zero: $(cat "$scratch/last.err")"
-  send dst 192.0.2.2 qp 0x51 qps 4 psn "$psn" pmtu 1024 rate 100mbit --reliable --timeout 10 --retries 1000 "$@"
+  send dst 192.0.2.2 qp 0x51 qps 4 psn "$psn" pmtu 1024 rate 100mbit --reliable --timeout 10 --retries 255 "$@"
   assert_sent '.finished and .recovery.failed_qps == 0'
   at_end "$ns" --json streams "$receiver" >"$scratch/receiver.json"
   dropped=$(xr --json impair "$port" list | jq '[.rules[] | select(.rule | contains("drop")).acted] | add // 0')
