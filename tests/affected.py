@@ -122,7 +122,8 @@ def scenarios_of(build, changed):
     touched = {name for name, (own, uses) in all_commands.items() if own & stems or uses & folders}
     names = {pathlib.Path(file).name for file in changed}
     named = {word for file in changed if not file.startswith(("userspace/", "include/", "bpf/", "tests/unit/", "tests/bpf/"))
-             for word in (pathlib.Path(file).name, str(pathlib.Path(file).parent)) if word not in (".", "tests/e2e", "README.md")}
+             for word in (file, pathlib.Path(file).name, str(pathlib.Path(file).parent))
+             if ("." in word[1:] or "/" in word) and word not in ("tests/e2e", "README.md", "CMakeLists.txt")}
     documents = any(file == "README.md" or file.startswith("docs/") for file in changed)
     found = set()
     for line in (e2e / "CMakeLists.txt").read_text().splitlines():
@@ -162,6 +163,12 @@ def near(changed):
     return [program for *_, program in sorted(found)]
 
 
+def with_sources(changed):
+    """A changed CMakeLists.txt changes how all below it is compiled."""
+    below = {path for file in changed if pathlib.Path(file).name == "CMakeLists.txt" for path in (root / file).parent.rglob("*.cpp")}
+    return changed | {str(path.relative_to(root)) for path in below if "build" not in path.relative_to(root).parts}
+
+
 def main():
     if sys.argv[1] == "--near":
         programs = near(set(sys.stdin.read().split()))
@@ -169,7 +176,7 @@ def main():
         if programs[MOST_NEAR:]:
             print("further programs, for tools/test since:", *programs[MOST_NEAR:], file=sys.stderr)
         return
-    build, changed = pathlib.Path(sys.argv[1]).resolve(), set(sys.argv[2:])
+    build, changed = pathlib.Path(sys.argv[1]).resolve(), with_sources(set(sys.argv[2:]))
     programs = programs_of(build, changed)
     unit = {pathlib.Path(one).name for one in programs if one.startswith("tests/unit/")}
     bpf = {pathlib.Path(one).name for one in programs if one.startswith("tests/bpf/")}
