@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "parse/words.h"
+#include "rate/table_parameters.h"
 
 namespace xr::congestion {
 
