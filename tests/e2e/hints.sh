@@ -196,7 +196,7 @@ for words in "cc list all" "run" "run xyzzy" "--json export" "--json watch box0"
   # Two of them run until they are ended; the others end, however busy the machine is.
   if [[ $words == --json* ]]; then limit=3; else limit=60; fi
   # shellcheck disable=SC2046 # words
-  keep timeout --preserve-status -s INT "$limit" $(hinted | sed -E "s/(, or| shows) .*//; s/\bIF\b/box0/; s/^xdp-roce/& --netns $box/") || fail "hint of $words: $(cat "$scratch/last.err")"
+  keep timeout --foreground --preserve-status -s INT "$limit" $(hinted | sed -E "s/(, or| shows) .*//; s/\bIF\b/box0/; s/^xdp-roce/& --netns $box/") || fail "hint of $words: $(cat "$scratch/last.err")"
 done
 ! keep "$XDP_ROCE" --netns "$box" compare box0 box1 || fail "compare without --for"
 # shellcheck disable=SC2046 # words; status 1: the places have nothing in common
