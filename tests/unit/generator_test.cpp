@@ -171,7 +171,7 @@ TEST(Answers, HaveNoExponentsAndNoTabs) {
 }
 
 TEST(Answers, SuccessAndFailure) {
-  EXPECT_EQ(success().body, "{}");
+  EXPECT_EQ(success().body, R"({"warnings": []})");
   EXPECT_EQ(success({"w"}).body, R"({"warnings": ["w"]})");
   const http::Answer wrong = failure(400, Error{"what", "hint"});
   EXPECT_EQ(wrong.status, 400);
@@ -225,8 +225,7 @@ TEST_F(Server, RefusesPortsOfOthersAndWhatIsNoJson) {
 }
 
 TEST(RecordFile, IsAPcapOrPcapng) {
-  station::FrameRecord record(
-      {.snaplen = 0, .most_bytes = 1 << 20, .overwrite = true, .filter = {}});
+  station::FrameRecord record({.snaplen = 0, .most_bytes = 1 << 20, .overwrite = true});
   for (int i = 0; i < 5; i++)
     record.add(static_cast<uint64_t>(i) * 1000, std::vector<uint8_t>(60, static_cast<uint8_t>(i)));
   const auto pcap =

@@ -482,7 +482,6 @@ TEST(OtgFlows, FindingsNameTheKey) {
   };
   const std::string e = kEthernet;
   const std::vector<Wrong> errors{
-      {"[]", "{}", "flows[0].packet: "},
       {R"([{"ethernet": {}}, {"mpls": {"label": {"value": 3}}}])", "{}",
        "flows[0].packet[1].mpls: "},
       {R"([{"ipv4": {}}])", "{}", "flows[0].packet[0]: a frame does not start with ipv4"},

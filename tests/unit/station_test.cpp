@@ -267,7 +267,7 @@ Bytes numbered(uint8_t number, size_t size = 100) {
 TEST(FrameRecord, KeepsTheNewestOrTheOldest) {
   const uint64_t room = 10 * (100 + sizeof(RecordedFrame) + 32);
   for (const bool overwrite : {true, false}) {
-    FrameRecord record({.snaplen = 0, .most_bytes = room, .overwrite = overwrite, .filter = {}});
+    FrameRecord record({.snaplen = 0, .most_bytes = room, .overwrite = overwrite});
     for (uint8_t i = 0; i < 25; i++)
       record.add(i, numbered(i));
     ASSERT_EQ(record.frames().size(), 10U);
@@ -287,8 +287,9 @@ TEST(FrameRecord, CutsAndFilters) {
                      .negate = false};
   BitMatch not_low = low;
   not_low.negate = true;
-  FrameRecord record({.snaplen = 40, .most_bytes = 1 << 20, .overwrite = true, .filter = {low}});
-  FrameRecord others({.snaplen = 0, .most_bytes = 1 << 20, .overwrite = true, .filter = {not_low}});
+  FrameRecord record({.snaplen = 40, .most_bytes = 1 << 20, .overwrite = true, .filters = {{low}}});
+  FrameRecord others(
+      {.snaplen = 0, .most_bytes = 1 << 20, .overwrite = true, .filters = {{not_low}}});
   Bytes arp(60);
   arp[12] = 8;
   arp[13] = 6;

@@ -23,9 +23,9 @@ constexpr size_t kBuffer = 1 << 18;
 // While the reader of a pipe takes nothing: the interval at which `stop` is checked, and the time
 // that the reader has after it.
 constexpr int kSliceMs = 50, kPatienceMs = 500;
-constexpr uint64_t kUnknownLength = ~0ULL; // of a section
-constexpr uint8_t kNanoseconds = 9;        // 10^-9
-constexpr uint32_t kInbound = 1;
+constexpr uint64_t kUnknownLength = ~0ULL;      // of a section
+constexpr uint8_t kNanoseconds = 9;             // 10^-9
+constexpr uint32_t kInbound = 1, kFcsShift = 5; // of a packet's flags
 constexpr size_t kLongestComment = 0xffff;
 
 enum Block : uint32_t {
@@ -168,7 +168,7 @@ Result<PcapngWriter> PcapngWriter::create(const std::string &path, const PcapngI
 uint64_t PcapngWriter::size_of(const PcapngPacket &packet) {
   const size_t comment = std::min(packet.comment.size(), kLongestComment);
   return 12 + 20 + padded(packet.captured) + (comment ? 4 + padded(comment) : 0) +
-         (packet.inbound ? 8 : 0) +
+         (packet.inbound || packet.fcs ? 8 : 0) +
          (packet.left_out ? 4 + padded(left_out_text(packet.left_out).size()) : 0) + 4;
 }
 
@@ -184,8 +184,8 @@ Status PcapngWriter::packet(const PcapngPacket &packet) {
   put(packet.length);
   put_bytes(packet.data, packet.captured);
   put_option(kCommentOption, packet.comment);
-  if (packet.inbound)
-    put_option(kFlagsOption, &kInbound, sizeof(kInbound));
+  if (const uint32_t flags = (packet.inbound ? kInbound : 0) | packet.fcs << kFcsShift)
+    put_option(kFlagsOption, &flags, sizeof(flags));
   if (packet.left_out)
     put_option(kCustomText, left_out_text(packet.left_out));
   put(uint32_t{kEndOption});

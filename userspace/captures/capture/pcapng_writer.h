@@ -24,10 +24,11 @@ struct PcapngPacket {
   uint64_t time_ns = 0; // since 1970
   const uint8_t *data = nullptr;
   uint32_t captured = 0;
-  uint32_t length = 0; // on the wire, without FCS
+  uint32_t length = 0; // on the wire
   std::string_view comment = {};
   bool inbound = true;   // false: not known
   uint64_t left_out = 0; // frames before this one, since the one before it in the file
+  uint32_t fcs = 0;      // of the length: bytes of an FCS at the end; 0: there is none
 };
 
 struct PcapngStatistics {

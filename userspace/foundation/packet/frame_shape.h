@@ -26,6 +26,8 @@ struct Variation {
   uint64_t count = 1;
   bool operator==(const Variation &) const = default;
   Wide value(uint64_t number) const;
+  // Whether any frame has this value. With increments that pass the field's end twice, any may be.
+  bool takes(Wide value) const;
 };
 
 // 16 bits at `at`: the bytes from `from` to the end of the frame.

@@ -115,6 +115,20 @@ Wide Variation::value(uint64_t number) const {
   return start + draw_below(seed, which, static_cast<uint64_t>(span) + 1);
 }
 
+bool Variation::takes(Wide wanted) const {
+  if (kind == Kind::Values)
+    return std::ranges::find(values, wanted) != values.end();
+  const Wide after = below(bits, wanted - start), before = below(bits, start - wanted);
+  if (kind == Kind::Random)
+    return after <= span;
+  const Wide up = below(bits, step), down = below(bits, Wide{0} - step);
+  if (!up || count < 2)
+    return !after;
+  if (count - 1 > below(bits, ~Wide{0}) / std::min(up, down))
+    return true;
+  return (after % up == 0 && after / up < count) || (before % down == 0 && before / down < count);
+}
+
 VariedFrame::VariedFrame(FrameShape shape, uint32_t largest)
     : shape_(std::move(shape)), bytes_(std::max(largest, shape_.shortest())) {
   std::ranges::copy(shape_.headers, bytes_.begin());

@@ -120,6 +120,8 @@ std::string nearest(const std::string &word, const std::vector<std::string_view>
 std::string hint_from(const std::string &word, const std::vector<std::string_view> &names) {
   if (const std::string name = word.empty() ? "" : nearest(word, names); !name.empty())
     return fmt::format("did you mean {}?", name);
+  if (names.empty())
+    return "";
   return fmt::format("{} {}", names.size() > 1 ? "one of" : "it is", fmt::join(names, ", "));
 }
 

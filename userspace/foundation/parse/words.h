@@ -45,7 +45,7 @@ Error missing(std::string_view keyword, const std::string &word, std::string hin
 // The name most similar to `word`; "" if none is similar.
 std::string nearest(const std::string &word, const std::vector<std::string_view> &names);
 
-// "did you mean NAME?" if a name is similar, otherwise the list of all names.
+// "did you mean NAME?" if a name is similar, otherwise the list of all names; "" if there are none.
 std::string hint_from(const std::string &word, const std::vector<std::string_view> &names);
 
 // The index of `word` in `names`, ignoring case.

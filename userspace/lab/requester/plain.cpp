@@ -74,11 +74,23 @@ PlainSource::Flow::Flow(PlainFlow from)
 }
 
 PlainSource::PlainSource(std::vector<PlainFlow> flows, uint64_t to_stamps) : to_stamps_(to_stamps) {
-  constexpr uint32_t kLine = 64; // of the cache
   for (PlainFlow &flow : flows) {
-    stride_ = std::max(stride_, (flow.sizes.largest() + kLine - 1) / kLine * kLine);
+    make_room(flow);
     flows_.emplace_back(std::move(flow));
   }
+}
+
+void PlainSource::make_room(const PlainFlow &flow) {
+  constexpr uint32_t kLine = 64; // of the cache
+  stride_ = std::max(stride_, (flow.sizes.largest() + kLine - 1) / kLine * kLine);
+}
+
+void PlainSource::replace(size_t index, PlainFlow with) {
+  make_room(with);
+  Flow made(std::move(with));
+  made.counts = flows_[index].counts;
+  made.epoch = flows_[index].epoch;
+  flows_[index] = std::move(made);
 }
 
 void PlainSource::start(size_t index, uint64_t now) {

@@ -53,6 +53,8 @@ public:
   // only a paused one resumed.
   void pause(size_t flow, uint64_t now);
   void resume(size_t flow, uint64_t now);
+  // Of a stopped flow: its frames from the next start on. Its counts stay.
+  void replace(size_t flow, PlainFlow with);
   const PlainCounts &counts(size_t flow) const { return flows_[flow].counts; }
   // Whether any frame of it has a stamp, so that PlainReceiver counts it.
   bool stamped(size_t flow) const;
@@ -88,6 +90,7 @@ private:
     }
   };
 
+  void make_room(const PlainFlow &flow);
   void enqueue(size_t flow);
   void forget_stale();
   packet::Wide after(Flow &flow, uint32_t size);

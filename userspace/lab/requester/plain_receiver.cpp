@@ -8,7 +8,8 @@
 
 namespace xr::requester {
 
-PlainReceiver::PlainReceiver(size_t flows) : flows_(flows) {}
+PlainReceiver::PlainReceiver(size_t flows, std::vector<Unstamped> unstamped)
+    : flows_(flows), unstamped_(std::move(unstamped)) {}
 
 void PlainReceiver::clear(size_t flow) { flows_[flow] = {}; }
 
@@ -45,17 +46,30 @@ void PlainReceiver::place(Flow &flow, uint32_t sequence) {
   counts.missing -= counts.missing ? 1 : 0;
 }
 
-bool PlainReceiver::receive(uint64_t now, std::span<const uint8_t> frame) {
-  const auto stamp = packet::read_trailer(frame);
-  if (!stamp || stamp->flow >= flows_.size())
-    return false;
-  Flow &flow = flows_[stamp->flow];
-  PlainReceived &counts = flow.counts;
+PlainReceived &PlainReceiver::count(size_t flow, uint64_t now, size_t bytes) {
+  PlainReceived &counts = flows_[flow].counts;
   counts.first_ns = counts.frames ? counts.first_ns : now;
   counts.last_ns = now;
   counts.frames++;
-  counts.bytes += frame.size() + packet::kFcsBytes;
-  place(flow, stamp->sequence);
+  counts.bytes += bytes + packet::kFcsBytes;
+  return counts;
+}
+
+bool PlainReceiver::receive_unstamped(uint64_t now, std::span<const uint8_t> frame) {
+  for (const Unstamped &each : unstamped_)
+    if (each.headers.holds(frame)) {
+      count(each.flow, now, frame.size()).unstamped++;
+      return true;
+    }
+  return false;
+}
+
+bool PlainReceiver::receive(uint64_t now, std::span<const uint8_t> frame) {
+  const auto stamp = packet::read_trailer(frame);
+  if (!stamp || stamp->flow >= flows_.size())
+    return receive_unstamped(now, frame);
+  PlainReceived &counts = count(stamp->flow, now, frame.size());
+  place(flows_[stamp->flow], stamp->sequence);
   if (now < stamp->time_ns) {
     counts.before++;
     return true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts the frames of plain flows where they arrive, by their stamps (packet/trailer.h). Bytes are
-// with FCS. Times are in ns of the clock that the sender stamps with, like CLOCK_TAI.
+// Counts the frames of plain flows where they arrive, by their stamps (packet/trailer.h), or those
+// that have no room for one by their headers. Bytes are with FCS. Times are in ns of the clock that
+// the sender stamps with, like CLOCK_TAI.
 #pragma once
 
 #include <bitset>
@@ -9,12 +10,15 @@
 #include <span>
 #include <vector>
 
+#include "packet/header_match.h"
+
 namespace xr::requester {
 
 struct PlainReceived {
   uint64_t frames = 0, bytes = 0; // with duplicates
-  uint64_t duplicates = 0;
-  uint64_t late = 0; // arrived after a frame that was sent later
+  uint64_t unstamped = 0;         // of the frames: known by their headers alone
+  uint64_t duplicates = 0;        // this and what follows: of frames with stamps
+  uint64_t late = 0;              // arrived after a frame that was sent later
   // Frames that were sent before the latest one that arrived, and are missing so far.
   uint64_t missing = 0;
   uint64_t first_ns = 0, last_ns = 0; // of arrival
@@ -36,10 +40,16 @@ public:
   // A frame that is late by at least this many frames is counted late, be it a duplicate or not.
   static constexpr uint64_t kWindow = 4096;
 
-  // Flows have the numbers 0 to flows - 1 in their stamps.
-  explicit PlainReceiver(size_t flows);
+  // A flow that has frames without a stamp. A frame is of the first that has its headers.
+  struct Unstamped {
+    size_t flow = 0;
+    packet::HeaderMatch headers;
+  };
 
-  // False: it has no stamp of these flows.
+  // Flows have the numbers 0 to flows - 1 in their stamps.
+  explicit PlainReceiver(size_t flows, std::vector<Unstamped> unstamped = {});
+
+  // False: it is of none of these flows.
   bool receive(uint64_t now, std::span<const uint8_t> frame);
   const PlainReceived &counts(size_t flow) const { return flows_[flow].counts; }
   // Before the flow starts once more, from sequence 0.
@@ -51,8 +61,11 @@ private:
     uint64_t next = 0;                          // after the highest sequence that arrived
     std::unique_ptr<std::bitset<kWindow>> seen; // of sequence modulo kWindow, below `next`
   };
+  PlainReceived &count(size_t flow, uint64_t now, size_t bytes);
+  bool receive_unstamped(uint64_t now, std::span<const uint8_t> frame);
   void place(Flow &flow, uint32_t sequence);
   std::vector<Flow> flows_;
+  std::vector<Unstamped> unstamped_;
 };
 
 } // namespace xr::requester

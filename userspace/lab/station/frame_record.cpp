@@ -13,8 +13,11 @@ constexpr uint64_t kFrameCost = sizeof(RecordedFrame) + 32; // bytes beside the 
 
 void FrameRecord::add(uint64_t now, std::span<const uint8_t> frame) {
   received_++;
-  if (!std::ranges::all_of(options_.filter,
-                           [&](const packet::BitMatch &match) { return match.holds(frame); }))
+  const auto holds = [&](const std::vector<packet::BitMatch> &filter) {
+    return std::ranges::all_of(filter,
+                               [&](const packet::BitMatch &match) { return match.holds(frame); });
+  };
+  if (!options_.filters.empty() && std::ranges::none_of(options_.filters, holds))
     return;
   matched_++;
   const auto kept =

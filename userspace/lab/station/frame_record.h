@@ -15,7 +15,8 @@ struct RecordOptions {
   uint32_t snaplen = 0;           // bytes of each frame; 0: all
   uint64_t most_bytes = 64 << 20; // of all frames
   bool overwrite = true;          // when there is no room, the oldest frames go; else the newest
-  std::vector<packet::BitMatch> filter; // all must hold
+  // All of one filter must hold. None at all: all frames are recorded.
+  std::vector<std::vector<packet::BitMatch>> filters = {};
 };
 
 struct RecordedFrame {

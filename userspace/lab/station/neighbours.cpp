@@ -17,17 +17,21 @@ bool Neighbours::settled(uint64_t now) const {
   });
 }
 
-void Neighbours::receive(std::span<const uint8_t> frame) {
+bool Neighbours::receive(std::span<const uint8_t> frame) {
   if (asked_.empty())
-    return;
+    return false;
   const auto message = packet::parse_neighbour(frame);
   if (!message)
-    return;
+    return false;
   // The target of an answer is the address that was asked for; a question has its sender's MAC.
   const packet::Address &who = message->question ? message->sender : message->target;
+  bool mine = false;
   for (Asked &asked : asked_)
-    if (asked.question.target == who || asked.question.target == message->sender)
+    if (asked.question.target == who || asked.question.target == message->sender) {
       asked.mac = message->sender_mac;
+      mine = true;
+    }
+  return mine;
 }
 
 size_t Neighbours::next(uint64_t now, std::span<packet::Outgoing> out) {

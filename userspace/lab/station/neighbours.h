@@ -31,7 +31,8 @@ public:
   // All are answered, or were asked kTries times.
   bool settled(uint64_t now) const;
 
-  void receive(std::span<const uint8_t> frame);
+  // Whether it is an answer to a question, or from one who is asked for.
+  bool receive(std::span<const uint8_t> frame);
   void receive(uint64_t, std::span<const uint8_t> frame, roce_class, const roce_packet &) override {
     receive(frame);
   }

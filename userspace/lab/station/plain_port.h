@@ -14,13 +14,17 @@ namespace xr::station {
 
 class PlainPort : public packet::Source {
 public:
-  // `flows`: that it sends. `all`: of all ports, the numbers in their stamps are below it.
-  PlainPort(std::vector<requester::PlainFlow> flows, size_t all)
-      : source_(std::move(flows)), receiver_(all) {}
+  // `flows`: that it sends. `receiver`: of the flows of all ports.
+  PlainPort(std::vector<requester::PlainFlow> flows, requester::PlainReceiver receiver)
+      : source_(std::move(flows)), receiver_(std::move(receiver)) {}
 
+  // Whether it is a frame of a flow.
+  bool receive(uint64_t now, std::span<const uint8_t> frame) {
+    return receiver_.receive(now, frame);
+  }
   void receive(uint64_t now, std::span<const uint8_t> frame, roce_class,
                const roce_packet &) override {
-    receiver_.receive(now, frame);
+    receive(now, frame);
   }
   size_t next(uint64_t now, std::span<packet::Outgoing> out) override {
     return source_.next(now, out);

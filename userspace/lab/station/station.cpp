@@ -15,7 +15,9 @@ responder::ResponderOptions with_counts(responder::ResponderOptions options) {
 } // namespace
 
 Station::Station(const StationOptions &options)
-    : options_(options), responder_(with_counts(options.responder)) {}
+    : options_(options), responder_(with_counts(options.responder)) {
+  std::ranges::sort(options_.responder.addresses);
+}
 Station::~Station() = default;
 
 void Station::set_flows(std::vector<StationFlow> flows) {
@@ -38,14 +40,28 @@ void Station::receive(uint64_t now, std::span<const uint8_t> frame, roce_class c
                       const roce_packet &packet) {
   if (record_)
     record_->add(now, frame);
-  if (class_ == ROCE_CLASS_OTHER)
-    neighbours_.receive(frame);
-  if (plain_)
-    plain_->receive(now, frame, class_, packet);
+  const bool of_flow = plain_ && plain_->receive(now, frame);
+  if (class_ == ROCE_CLASS_OTHER && !of_flow)
+    receive_neighbour(frame);
   if (roce_is_roce(class_) && packet.info & ROCE_OP_RESPONSE)
     answered(now, frame, class_, packet);
   if (!options_.responder.addresses.empty()) // else it would answer for all
     responder_.receive(now, frame, class_, packet);
+}
+
+void Station::receive_neighbour(std::span<const uint8_t> frame) {
+  if (!neighbours_.receive(frame) && !packet::question_about(options_.responder.addresses, frame))
+    return;
+  neighbour_frames_.received++;
+  neighbour_frames_.received_bytes += frame.size();
+}
+
+void Station::count_sent(std::span<const packet::Outgoing> out) {
+  for (const packet::Outgoing &each : out)
+    if (!each.raw.empty() && packet::parse_neighbour(each.raw)) {
+      neighbour_frames_.sent++;
+      neighbour_frames_.sent_bytes += each.raw.size();
+    }
 }
 
 // An answer is for the newest run that has its QP.
@@ -70,6 +86,7 @@ size_t Station::next(uint64_t now, std::span<packet::Outgoing> out) {
   if (answers_first_)
     count = take(responder_, now, out, count);
   const size_t before = count;
+  count_sent(out.first(before));
   for (const std::unique_ptr<Run> &run : runs_)
     if (now >= run->at)
       count = take(*run->source, now, out, count);
@@ -77,8 +94,10 @@ size_t Station::next(uint64_t now, std::span<packet::Outgoing> out) {
     count = take(*plain_, now, out, count);
   if (count > before && !first_sent_ && now >= start_at_)
     first_sent_ = now;
+  const size_t flows = count;
   if (!answers_first_)
     count = take(responder_, now, out, count);
+  count_sent(out.subspan(flows, count - flows));
   answers_first_ = !answers_first_;
   return count;
 }
@@ -142,6 +161,11 @@ void Station::stop(std::span<const size_t> flows) {
     flow.state = FlowState::Stopped;
     flow.run->source->close(flow.index);
   }
+}
+
+void Station::stop_all() {
+  for (size_t i = 0; i < flows_.size(); i++)
+    stop(std::span(&i, 1));
 }
 
 void Station::pause(std::span<const size_t> flows) {

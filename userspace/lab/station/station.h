@@ -42,6 +42,12 @@ struct FlowFacts {
   requester::FlowProgress progress;
 };
 
+// ARP and neighbour discovery of the station itself. Bytes without FCS.
+struct NeighbourFrames {
+  uint64_t sent = 0, sent_bytes = 0;
+  uint64_t received = 0, received_bytes = 0;
+};
+
 class Station : public packet::Source {
 public:
   explicit Station(const StationOptions &options);
@@ -63,6 +69,7 @@ public:
   void start(std::span<const size_t> flows, uint64_t at);
   // What is outstanding is completed.
   void stop(std::span<const size_t> flows);
+  void stop_all();
   void pause(std::span<const size_t> flows); // as stop(), for resume()
   void resume(std::span<const size_t> flows);
   FlowFacts facts(size_t flow) const;
@@ -86,6 +93,7 @@ public:
 
   responder::Responder &responder() { return responder_; }
   Neighbours &neighbours() { return neighbours_; }
+  const NeighbourFrames &neighbour_frames() const { return neighbour_frames_; }
   uint64_t stray() const { return stray_; } // answers for no flow
 
 private:
@@ -108,10 +116,13 @@ private:
   void answered(uint64_t now, std::span<const uint8_t> frame, roce_class class_,
                 const roce_packet &packet);
   size_t take(packet::Source &source, uint64_t now, std::span<packet::Outgoing> out, size_t count);
+  void receive_neighbour(std::span<const uint8_t> frame);
+  void count_sent(std::span<const packet::Outgoing> out);
 
   StationOptions options_;
   responder::Responder responder_;
   Neighbours neighbours_;
+  NeighbourFrames neighbour_frames_;
   std::vector<Flow> flows_;
   std::vector<std::unique_ptr<Run>> runs_; // oldest first
   std::unique_ptr<PlainPort> plain_;

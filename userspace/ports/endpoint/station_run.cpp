@@ -29,7 +29,7 @@ bool StationRun::is_hosts(const packet::Address &address, const packet::Mac &mac
   return !all_frames_ && has(session_.port.addresses, address) && mac == session_.port.mac;
 }
 
-Result<std::unique_ptr<StationRun>> StationRun::open(StationRequest request) {
+Result<std::unique_ptr<StationPort>> StationRun::open(StationRequest request) {
   std::unique_ptr<StationRun> run(new StationRun());
   Session &session = run->session_;
   XR_TRY(session.open(request.ifname, request.netns));
@@ -78,10 +78,10 @@ Result<std::unique_ptr<StationRun>> StationRun::open(StationRequest request) {
     self.result_ = self.session_.workers.run(self.stop_, {});
     self.ended_ = true;
   });
-  return run;
+  return std::unique_ptr<StationPort>(std::move(run));
 }
 
-StationRun::~StationRun() { (void)close(); }
+StationRun::~StationRun() { (void)StationRun::close(); }
 
 void StationRun::call(const std::function<void(station::Station &, const EngineCounts &)> &use) {
   const std::lock_guard guard(calling_);
@@ -116,19 +116,6 @@ StationRun::resolve(const std::vector<station::NeighbourQuestion> &questions) {
       std::this_thread::sleep_for(2ms);
   }
   return macs;
-}
-
-PortDrops StationRun::drops() const {
-  PortDrops now = read_port_drops(session_.port);
-  const auto since = [](uint64_t at, uint64_t before) { return at > before ? at - before : 0; };
-  now.sent = since(now.sent, session_.drops_before.sent);
-  now.missed = since(now.missed, session_.drops_before.missed);
-  now.transmitted = since(now.transmitted, session_.drops_before.transmitted);
-  return now;
-}
-
-packet::PauseCounts StationRun::pauses() const {
-  return session_.pauses ? session_.pauses->counts(monotonic_ns()) : packet::PauseCounts{};
 }
 
 std::optional<Error> StationRun::failure() const {

@@ -37,32 +37,43 @@ struct StationRequest {
   datapath::AttachOptions attach;
 };
 
-class StationRun {
+// A port that has a Station: a StationRun, or in tests one without a kernel.
+class StationPort {
 public:
-  // Attaches the port, opens the socket and begins to answer.
-  static Result<std::unique_ptr<StationRun>> open(StationRequest request);
-  StationRun(const StationRun &) = delete;
-  StationRun &operator=(const StationRun &) = delete;
-  ~StationRun();
+  virtual ~StationPort() = default;
 
-  // Calls `use` in the station's thread, between two rounds: within some 20 ms. For any thread.
-  void call(const std::function<void(station::Station &, const EngineCounts &)> &use);
+  // Calls `use` between two rounds of the station: within some 20 ms. For any thread.
+  virtual void call(const std::function<void(station::Station &, const EngineCounts &)> &use) = 0;
   // Until the questions of neighbours are answered, or were asked often enough. The MACs, in their
   // order. The kernel is asked for what its own addresses ask.
+  virtual std::vector<std::optional<packet::Mac>>
+  resolve(const std::vector<station::NeighbourQuestion> &questions) = 0;
+
+  virtual const PortFacts &port() const = 0;
+  virtual uint64_t line_bits() const = 0;
+  virtual const std::vector<std::string> &notes() const = 0;
+  // Why the station ended by itself: the port is gone. Empty: it has not.
+  virtual std::optional<Error> failure() const = 0;
+  // Ends the station and restores the port; returns the first failure.
+  virtual Status close() = 0;
+};
+
+class StationRun : public StationPort {
+public:
+  // Attaches the port, opens the socket and begins to answer.
+  static Result<std::unique_ptr<StationPort>> open(StationRequest request);
+  StationRun(const StationRun &) = delete;
+  StationRun &operator=(const StationRun &) = delete;
+  ~StationRun() override;
+
+  void call(const std::function<void(station::Station &, const EngineCounts &)> &use) override;
   std::vector<std::optional<packet::Mac>>
-  resolve(const std::vector<station::NeighbourQuestion> &questions);
-
-  const PortFacts &port() const { return session_.port; }
-  uint64_t line_bits() const { return line_bits_; }
-  // What the kernel counted of the port since the start.
-  PortDrops drops() const;
-  packet::PauseCounts pauses() const;
-  const std::vector<std::string> &notes() const { return session_.notes; }
-  // Why the thread ended by itself: the port is gone. Empty: it has not.
-  std::optional<Error> failure() const;
-
-  // Ends the thread and restores the port; returns the first failure.
-  Status close();
+  resolve(const std::vector<station::NeighbourQuestion> &questions) override;
+  const PortFacts &port() const override { return session_.port; }
+  uint64_t line_bits() const override { return line_bits_; }
+  const std::vector<std::string> &notes() const override { return session_.notes; }
+  std::optional<Error> failure() const override;
+  Status close() override;
 
 private:
   StationRun() = default;

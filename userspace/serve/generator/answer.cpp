@@ -20,10 +20,7 @@ Json parsed(const std::string &body, Findings &findings, const char *hint) {
 http::Answer answer(const Json &json) { return {200, "application/json", text(json)}; }
 
 http::Answer success(const std::vector<std::string> &warnings) {
-  Json json = Json::object();
-  if (!warnings.empty())
-    json["warnings"] = warnings;
-  return answer(json);
+  return answer({{"warnings", warnings}});
 }
 
 http::Answer failures(int status, const std::vector<std::string> &errors) {

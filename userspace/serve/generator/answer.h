@@ -22,7 +22,7 @@ std::string text(const Json &json);
 Json parsed(const std::string &body, Findings &findings, const char *hint);
 
 http::Answer answer(const Json &json);
-// {} or {"warnings": [...]}.
+// {"warnings": [...]}: clients count them, so the list is always there.
 http::Answer success(const std::vector<std::string> &warnings = {});
 // {"code", "kind", "errors"}. 500 and above are `internal`.
 // The message, and its hint in parentheses.

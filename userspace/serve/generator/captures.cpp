@@ -19,6 +19,17 @@ const otg::Capture *Generator::capture_of(size_t port) const {
   return nullptr;
 }
 
+station::RecordOptions Generator::record_options(size_t port) const {
+  station::RecordOptions options;
+  const otg::Capture &first = *capture_of(port);
+  options.snaplen = first.snaplen;
+  options.overwrite = first.overwrite;
+  for (const otg::Capture &capture : setup_->config.captures)
+    if (std::ranges::find(capture.ports, port) != capture.ports.end())
+      options.filters.push_back(capture.filter);
+  return options;
+}
+
 void Generator::set_capture(Object &object) {
   const auto names = object.texts("port_names");
   auto ports = choose_ports(names, object);
@@ -32,7 +43,6 @@ void Generator::set_capture(Object &object) {
   if (!object.findings().ok())
     return;
   for (const size_t port : ports) {
-    const otg::Capture &capture = *capture_of(port);
     auto &record = records_[port];
     setup_->units[port]->run().call([&](station::Station &station, const EngineCounts &) {
       if (stop && station.records())
@@ -40,11 +50,7 @@ void Generator::set_capture(Object &object) {
       if (stop)
         return;
       record.reset();
-      station::RecordOptions options;
-      options.snaplen = capture.snaplen;
-      options.overwrite = capture.overwrite;
-      options.filter = capture.filter;
-      station.record(std::move(options));
+      station.record(record_options(port));
     });
   }
 }

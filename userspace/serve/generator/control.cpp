@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // POST /control/state and /control/action.
 #include <algorithm>
-#include <chrono>
 #include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/clock.h"
 #include "generator/generator.h"
 #include "host/link.h"
 #include "parse/words.h"
 
 namespace xr::generator {
 
-using namespace std::chrono_literals;
 using otg::Object;
 
 namespace {
@@ -22,6 +19,7 @@ namespace {
 // From a request to the moment at which flows start on all ports: each gets the time within some
 // 20 ms.
 constexpr uint64_t kStartNs = 40'000'000, kStartPerPortNs = 25'000'000;
+constexpr uint64_t kSettleNs = 5'000'000; // until the first packets have left
 
 // In the order of `state`'s words.
 enum Transmit : size_t { kStart, kStop, kPause, kResume };
@@ -200,13 +198,12 @@ void Generator::start_flows(Chosen chosen, Object &object) {
       setup_->units[i]->clear_arrived(arriving, chosen.plain);
     ports += !chosen.places[i].empty();
   }
-  const uint64_t at = monotonic_ns() + kStartNs + kStartPerPortNs * ports;
+  const uint64_t at = options_.now() + kStartNs + kStartPerPortNs * ports;
   for (size_t i = 0; i < setup_->units.size(); i++)
     if (!chosen.places[i].empty())
       setup_->units[i]->start(chosen.places[i], at);
   // How far apart they were.
-  std::this_thread::sleep_for(std::chrono::nanoseconds(
-      std::max<int64_t>(0, static_cast<int64_t>(at - monotonic_ns())) + 5'000'000));
+  options_.wait_until(at + kSettleNs);
   uint64_t first = UINT64_MAX, last = 0;
   for (size_t i = 0; i < setup_->units.size(); i++)
     if (!chosen.places[i].empty())

@@ -31,8 +31,8 @@ const Generator::Route Generator::kRoutes[] = {
 
 namespace {
 
-constexpr auto kSampling = 500ms;
-constexpr uint64_t kOld = 1'200'000'000; // ns of the last reading of a port
+constexpr auto kSampling = 250ms;
+constexpr uint64_t kOld = 200'000'000; // ns of the last reading of a port
 
 // Readers take null as absent, but for a priority that PFC leaves out; the model has no null.
 void remove_nulls(Json &json) {
@@ -52,8 +52,16 @@ std::string location_hint(const std::vector<std::string> &allowed) {
 
 } // namespace
 
-Generator::Generator(GeneratorOptions options)
-    : options_(std::move(options)), sampler_([this] { keep_sampling(); }) {}
+Generator::Generator(GeneratorOptions options) : options_(std::move(options)) {
+  if (!options_.now)
+    options_.now = monotonic_ns;
+  if (!options_.wait_until)
+    options_.wait_until = [](uint64_t until) {
+      if (const uint64_t now = monotonic_ns(); until > now)
+        std::this_thread::sleep_for(std::chrono::nanoseconds(until - now));
+    };
+  sampler_ = std::thread([this] { keep_sampling(); });
+}
 
 Generator::~Generator() {
   stop_ = true;
@@ -119,11 +127,20 @@ http::Answer Generator::set_config(const std::string &body) {
   if (const Status opened = open_ports(*setup); !opened)
     return failure(400, opened.error());
   setup_ = std::move(setup);
+  for (const auto &unit : setup_->units)
+    if (const Status set = unit->set_flows(macs()); !set) {
+      close_ports();
+      return failure(400, set.error());
+    }
   std::vector<std::string> warnings = findings.all_warnings();
   warnings.insert(warnings.end(), setup_->plan.notes.begin(), setup_->plan.notes.end());
-  for (const auto &unit : setup_->units)
-    for (const std::string &note : unit->run().notes())
-      options_.note(fmt::format("{}: {}", unit->ifname(), note));
+  for (size_t i = 0; i < setup_->units.size(); i++) {
+    Unit &unit = *setup_->units[i];
+    const auto narrow = narrowed(setup_->config, i, unit.run().port());
+    warnings.insert(warnings.end(), narrow.begin(), narrow.end());
+    for (const std::string &note : unit.run().notes())
+      options_.note(fmt::format("{}: {}", unit.ifname(), note));
+  }
   if (setup_->config.auto_start) {
     const Started started = start_protocols();
     if (!started.errors.empty()) {
@@ -137,7 +154,7 @@ http::Answer Generator::set_config(const std::string &body) {
 
 Status Generator::open_ports(Setup &setup) {
   for (size_t i = 0; i < setup.config.ports.size(); i++) {
-    auto unit = Unit::open(setup.config, setup.plan, i, options_.attach);
+    auto unit = Unit::open(setup.config, setup.plan, i, options_.attach, options_.open_port);
     if (!unit)
       return unit.error().in(
           fmt::format("ports[{}].location '{}'", i, setup.config.ports[i].location));
@@ -174,10 +191,7 @@ Generator::Started Generator::start_protocols() {
   std::vector<Status> results(setup_->units.size());
   std::vector<std::thread> threads;
   for (size_t i = 0; i < results.size(); i++)
-    threads.emplace_back([&, i] {
-      results[i] = setup_->units[i]->start_protocols(
-          [this](size_t port) { return setup_->units[port]->run().port().mac; });
-    });
+    threads.emplace_back([&, i] { results[i] = setup_->units[i]->start_protocols(macs()); });
   for (std::thread &thread : threads)
     thread.join();
   Started started{.errors = {}, .warnings = unresolved()};
@@ -192,9 +206,16 @@ void Generator::stop_protocols() {
     unit->stop_protocols();
 }
 
+MacOf Generator::macs() const {
+  return [this](size_t port) { return setup_->units[port]->run().port().mac; };
+}
+
+// What arrived at all ports before what they sent.
 void Generator::sample_all() {
   for (const auto &unit : setup_->units)
-    unit->sample();
+    unit->sample_in();
+  for (const auto &unit : setup_->units)
+    unit->sample_out();
 }
 
 void Generator::keep_sampling() {
@@ -202,10 +223,11 @@ void Generator::keep_sampling() {
     for (auto slept = 0ms; slept < kSampling && !stop_; slept += 50ms)
       std::this_thread::sleep_for(50ms);
     const std::lock_guard guard(mutex_);
-    if (setup_) // not when somebody asks each second anyway
-      for (const auto &unit : setup_->units)
-        if (unit->now().at_ns + kOld < monotonic_ns())
-          unit->sample();
+    const bool old = setup_ && std::ranges::any_of(setup_->units, [&](const auto &unit) {
+                       return unit->now().in_ns + kOld < options_.now();
+                     });
+    if (old) // not when somebody asks anyway
+      sample_all();
   }
 }
 

@@ -23,6 +23,10 @@ struct GeneratorOptions {
   datapath::AttachOptions attach;
   std::string version;                           // of the program
   std::function<void(const std::string &)> note; // prints a sentence at the server
+  // Tests have other ports, and another clock: ns, and a wait until a time of it.
+  OpenPort open_port = endpoint::StationRun::open;
+  std::function<uint64_t()> now = {};
+  std::function<void(uint64_t)> wait_until = {};
 };
 
 class Generator {
@@ -86,7 +90,8 @@ private:
   void set_port(otg::Object &object);
   void set_link(otg::Object &object);
   void set_capture(otg::Object &object);
-  const otg::Capture *capture_of(size_t port) const;
+  const otg::Capture *capture_of(size_t port) const; // the first
+  station::RecordOptions record_options(size_t port) const;
   Chosen choose(const std::vector<std::string> &names, otg::Object &object) const;
   std::vector<size_t> choose_ports(const std::vector<std::string> &names,
                                    otg::Object &object) const;
@@ -97,6 +102,7 @@ private:
   std::string qp_metrics(otg::Object &request);
   std::string peer_metrics(otg::Object &request, bool ipv4);
   Json neighbours(otg::Object &request, bool ipv4) const;
+  MacOf macs() const;
   void sample_all();
   void keep_sampling();
 

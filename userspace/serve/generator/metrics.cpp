@@ -159,14 +159,16 @@ std::string Generator::port_metrics(Object &request) {
                    : setup_->config.ports[port].location);
     row.add("link", up_or_down(up));
     row.add("capture", unit.now().records ? "started" : "stopped");
-    row.add("frames_tx", now.port.frames_tx);
-    row.add("frames_rx", now.port.frames_rx);
-    row.add("bytes_tx", now.port.bytes_tx);
-    row.add("bytes_rx", now.port.bytes_rx);
-    row.add("frames_tx_rate", per_second(now.port.frames_tx, before.port.frames_tx, now, before));
-    row.add("frames_rx_rate", per_second(now.port.frames_rx, before.port.frames_rx, now, before));
-    row.add("bytes_tx_rate", per_second(now.port.bytes_tx, before.port.bytes_tx, now, before));
-    row.add("bytes_rx_rate", per_second(now.port.bytes_rx, before.port.bytes_rx, now, before));
+    row.add("frames_tx", now.out.frames);
+    row.add("frames_rx", now.in.frames);
+    row.add("bytes_tx", now.out.bytes);
+    row.add("bytes_rx", now.in.bytes);
+    row.add("frames_tx_rate",
+            per_second(now.out.frames, before.out.frames, now.out_ns, before.out_ns));
+    row.add("frames_rx_rate", per_second(now.in.frames, before.in.frames, now.in_ns, before.in_ns));
+    row.add("bytes_tx_rate",
+            per_second(now.out.bytes, before.out.bytes, now.out_ns, before.out_ns));
+    row.add("bytes_rx_rate", per_second(now.in.bytes, before.in.bytes, now.in_ns, before.in_ns));
     row.add("transmit", sends ? "started" : "stopped");
     if (const uint64_t line = unit.run().line_bits())
       row.add("speed", line / 8000);
@@ -182,14 +184,14 @@ struct PlainRow {
   const otg::PlainFlow *flow = nullptr; // the first
   std::string port_tx, port_rx;         // "": several, or none
   bool started = false, paused = false;
-  bool counted = true; // where it arrives: all its frames have stamps
+  bool counted = true; // where it arrives
   uint64_t frames_tx = 0, bytes_tx = 0, frames_rx = 0, bytes_rx = 0, lost = 0;
   double frames_tx_rate = 0, bytes_tx_rate = 0, frames_rx_rate = 0, bytes_rx_rate = 0;
   uint64_t first_ns = 0, last_ns = 0; // of arrival
   uint64_t timed = 0, latency_sum_ns = 0, latency_min_ns = 0, latency_max_ns = 0;
 
-  void add(const requester::PlainReceived &now, const requester::PlainReceived &before,
-           const Sample &at, const Sample &since) {
+  void add(const requester::PlainReceived &now, const requester::PlainReceived &before, uint64_t at,
+           uint64_t since) {
     frames_rx += now.frames;
     bytes_rx += now.bytes;
     frames_rx_rate += per_second(now.frames, before.frames, at, since);
@@ -258,11 +260,15 @@ std::string Generator::flow_metrics(Object &request) {
   const otg::Config &config = setup_->config;
   std::map<std::string, PlainRow> sums;
   std::vector<std::string> order;
+  std::vector<std::string_view> known; // also those without metrics
   for (size_t port = 0; port < setup_->units.size(); port++) {
     const Unit &unit = *setup_->units[port];
     const std::vector<size_t> &flows = setup_->plan.ports[port].plain_flows;
     for (size_t place = 0; place < flows.size(); place++) {
       const otg::PlainFlow &flow = config.plain_flows[flows[place]];
+      known.emplace_back(flow.name);
+      if (!flow.enabled)
+        continue;
       PlainRow &sum = sums[flow.name];
       if (!sum.flow) {
         order.push_back(flow.name);
@@ -276,24 +282,27 @@ std::string Generator::flow_metrics(Object &request) {
       sum.paused = sum.paused || sent.state == requester::PlainState::Paused;
       sum.frames_tx += sent.frames;
       sum.bytes_tx += sent.bytes;
-      sum.frames_tx_rate += per_second(sent.frames, before.frames, unit.now(), unit.before());
-      sum.bytes_tx_rate += per_second(sent.bytes, before.bytes, unit.now(), unit.before());
-      sum.counted = sum.counted && flow.enabled && flow.frame.stamped && !flow.rx_ports.empty();
+      if (sent.state == requester::PlainState::Started) {
+        const uint64_t at = unit.now().out_ns, since = unit.before().out_ns;
+        sum.frames_tx_rate += per_second(sent.frames, before.frames, at, since);
+        sum.bytes_tx_rate += per_second(sent.bytes, before.bytes, at, since);
+      }
+      sum.counted = sum.counted && !flow.rx_ports.empty();
       uint64_t arrived = 0;
       for (const size_t there : flow.rx_ports) {
         const Unit &other = *setup_->units[there];
         const auto now = at_or_none(other.now().plain_arrived, flows[place]);
-        sum.add(now, at_or_none(other.before().plain_arrived, flows[place]), other.now(),
-                other.before());
+        sum.add(now, at_or_none(other.before().plain_arrived, flows[place]), other.now().in_ns,
+                other.before().in_ns);
         arrived += now.frames - now.duplicates;
       }
       sum.lost += sent.frames > arrived ? sent.frames - arrived : 0;
     }
   }
   for (const std::string &name : names)
-    if (!sums.contains(name))
-      request.error("flow_names", {fmt::format("there is no flow '{}'", name),
-                                   parse::hint_from(name, {order.begin(), order.end()})});
+    if (std::ranges::find(known, name) == known.end())
+      request.error("flow_names",
+                    {fmt::format("there is no flow '{}'", name), parse::hint_from(name, known)});
   Json rows = Json::array();
   for (const std::string &name : order) {
     if (!names.empty() && std::ranges::find(names, name) == names.end())
@@ -343,8 +352,11 @@ std::string Generator::qp_metrics(Object &request) {
       row.add("data_frames_tx", sent.frames);
       row.add("data_frames_retransmitted", sent.retransmitted);
       row.add("tx_bytes", sent.bytes);
+      const bool over = sent.state == station::FlowState::Stopped && !sent.busy;
       row.add("data_tx_rate",
-              per_second(sent.bytes, sent_before.bytes, unit.now(), unit.before()) * kGigabits);
+              over ? 0.0
+                   : kGigabits * per_second(sent.bytes, sent_before.bytes, unit.now().out_ns,
+                                            unit.before().out_ns));
       row.add("message_tx", sent.begun);
       row.add("message_fail", sent.failed);
       if (sent.acked_ns > sent.first_ns && sent.first_ns)
@@ -365,7 +377,8 @@ std::string Generator::qp_metrics(Object &request) {
         row.add("frame_sequence_error", arrived.out_of_order);
         row.add("rx_bytes", arrived.bytes);
         row.add("data_rx_rate",
-                per_second(arrived.bytes, before.bytes, there->now(), there->before()) * kGigabits);
+                per_second(arrived.bytes, before.bytes, there->now().in_ns, there->before().in_ns) *
+                    kGigabits);
         row.add("message_complete_rx", reads ? sent.completed : arrived.messages);
         if (arrived.stamped) {
           row.add("avg_latency", static_cast<uint64_t>(arrived.latency_sum_ns /

@@ -2,6 +2,7 @@
 #include "generator/plan.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <set>
 
@@ -187,6 +188,13 @@ std::string pace_words(const Config &config, size_t port, double percent, size_t
   return words;
 }
 
+// Where none fits, the peer's own.
+uint32_t pmtu_of(const Config &config, const otg::Peer &peer, const endpoint::PortFacts &facts) {
+  const uint32_t headers = otg::transport_headers(config.interfaces[peer.interface].ipv4);
+  const uint32_t room = facts.mtu > headers ? std::bit_floor(facts.mtu - headers) : 0;
+  return room < otg::kLeastPmtu ? peer.pmtu : std::min(peer.pmtu, room);
+}
+
 packet::Verb verb_of(otg::Verb verb) {
   switch (verb) {
   case otg::Verb::Write:
@@ -222,7 +230,7 @@ flow::Flow flow_of(const Config &config, const Plan &plan, const otg::StatefulFl
   }
   flow.verb = verb_of(given.verb);
   flow.size.parts = {{given.bytes, 1}};
-  flow.pmtu = peer.pmtu;
+  flow.pmtu = pmtu_of(config, peer, facts);
   flow.qp = plan.qps[given.qp].dest;
   flow.src_qp = plan.qps[given.qp].own;
   flow.psn = qp.psn;
@@ -387,6 +395,20 @@ Plan make_plan(const Config &config, const std::string &netns) {
   for (const NextHop &hop : asked)
     plan.ports[port_of_interface(config, hop.interface)].next_hops.push_back(hop);
   return plan;
+}
+
+std::vector<std::string> narrowed(const Config &config, size_t port,
+                                  const endpoint::PortFacts &facts) {
+  std::vector<std::string> all;
+  for (const otg::Peer &peer : config.peers)
+    if (const uint32_t pmtu = pmtu_of(config, peer, facts);
+        pmtu != peer.pmtu && port_of_interface(config, peer.interface) == port)
+      all.push_back(fmt::format(
+          "peer '{}': packets of {} bytes do not fit the MTU {} of {}: the PMTU is {} (ip link set "
+          "dev {} mtu {})",
+          peer.name, peer.pmtu, facts.mtu, facts.ifname, pmtu, facts.ifname,
+          peer.pmtu + otg::transport_headers(config.interfaces[peer.interface].ipv4)));
+  return all;
 }
 
 Result<std::vector<station::StationFlow>> station_flows(const Config &config, const Plan &plan,

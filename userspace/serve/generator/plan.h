@@ -58,6 +58,10 @@ using HopMacs = std::map<NextHop, packet::Mac>;
 // Where frames of an interface go first.
 NextHop next_hop(const otg::Config &config, size_t interface, const Address &to);
 
+// What of the port's peers has a larger PMTU than fits its MTU: flows have the largest that does.
+std::vector<std::string> narrowed(const otg::Config &config, size_t port,
+                                  const endpoint::PortFacts &facts);
+
 // The flows of a port, in the order of PortPlan::flows, for a port with this MAC and MTU. Error:
 // one that the port cannot send, by its name.
 Result<std::vector<station::StationFlow>> station_flows(const otg::Config &config, const Plan &plan,

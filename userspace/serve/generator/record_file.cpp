@@ -2,7 +2,9 @@
 // No header of libbpf here: its bpf_insn is not that of libpcap.
 #include "generator/record_file.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <vector>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -13,6 +15,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "capture/pcapng_writer.h"
+#include "packet/fcs.h"
 
 namespace xr::generator {
 
@@ -22,6 +25,32 @@ constexpr uint32_t kWhole = 262'144; // bytes of a frame that is not cut
 
 // From the clock of stations to the time of day.
 uint64_t to_real() { return clock_ns(CLOCK_REALTIME) - monotonic_ns(); }
+
+struct WithFcs {
+  std::vector<uint8_t> bytes; // as many as the snap length leaves
+  uint32_t length = 0;
+};
+
+WithFcs with_fcs(const station::RecordedFrame &frame, uint32_t snaplen) {
+  WithFcs made{frame.bytes, frame.length + packet::kFcsBytes};
+  if (frame.bytes.size() == frame.length) {
+    const auto fcs = packet::fcs_of(frame.bytes);
+    made.bytes.insert(made.bytes.end(), fcs.begin(), fcs.end());
+    made.bytes.resize(std::min<size_t>(made.bytes.size(), snaplen ? snaplen : kWhole));
+  }
+  return made;
+}
+
+// The type of link says that frames end with an FCS of two words of 16 bits, which libpcap reads
+// and does not write (https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap).
+Status say_fcs(int fd) {
+  constexpr off_t kLinkAt = 20;
+  constexpr uint32_t kPresent = 1u << 26, kWords = packet::kFcsBytes / 2;
+  const uint32_t link = DLT_EN10MB | kPresent | kWords << 28;
+  return pwrite(fd, &link, sizeof(link), kLinkAt) == sizeof(link)
+             ? Status{}
+             : errno_error(errno, "cannot write the capture");
+}
 
 Status write_pcap(int fd, const station::FrameRecord &record, const RecordFile &what) {
   FILE *file = fdopen(dup(fd), "wb");
@@ -36,9 +65,10 @@ Status write_pcap(int fd, const station::FrameRecord &record, const RecordFile &
     pcap_pkthdr header{};
     header.ts.tv_sec = static_cast<time_t>(time / 1'000'000'000);
     header.ts.tv_usec = static_cast<suseconds_t>(time % 1'000'000'000); // ns, as the file's
-    header.caplen = static_cast<bpf_u_int32>(frame.bytes.size());
-    header.len = frame.length;
-    pcap_dump(reinterpret_cast<u_char *>(out), &header, frame.bytes.data());
+    const WithFcs whole = with_fcs(frame, what.snaplen);
+    header.caplen = static_cast<bpf_u_int32>(whole.bytes.size());
+    header.len = whole.length;
+    pcap_dump(reinterpret_cast<u_char *>(out), &header, whole.bytes.data());
   }
   const bool done = out && pcap_dump_flush(out) == 0;
   if (out)
@@ -47,7 +77,7 @@ Status write_pcap(int fd, const station::FrameRecord &record, const RecordFile &
     fclose(file);
   if (format)
     pcap_close(format);
-  return done ? Status{} : Error{"there is no memory for the capture"};
+  return done ? say_fcs(fd) : Error{"there is no memory for the capture"};
 }
 
 Status write_pcapng(int fd, const station::FrameRecord &record, const RecordFile &what) {
@@ -60,10 +90,12 @@ Status write_pcapng(int fd, const station::FrameRecord &record, const RecordFile
     const station::RecordedFrame &frame = record.frames()[i];
     end = frame.time_ns + real;
     begin = begin ? begin : end;
+    const WithFcs whole = with_fcs(frame, what.snaplen);
     XR_TRY(writer.packet({.time_ns = end,
-                          .data = frame.bytes.data(),
-                          .captured = static_cast<uint32_t>(frame.bytes.size()),
-                          .length = frame.length}));
+                          .data = whole.bytes.data(),
+                          .captured = static_cast<uint32_t>(whole.bytes.size()),
+                          .length = whole.length,
+                          .fcs = packet::kFcsBytes}));
   }
   return writer.finish({.start_ns = begin,
                         .end_ns = end,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recorded frames as the bytes of a capture file.
+// Recorded frames as the bytes of a capture file, with their FCS, which is computed here.
 #pragma once
 
 #include <cstddef>

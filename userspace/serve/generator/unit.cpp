@@ -13,7 +13,14 @@ namespace xr::generator {
 
 namespace {
 
-constexpr uint64_t kLeastBetween = 100'000'000; // ns between the two readings of a rate
+// Rates are of the time since the newest reading that is this old.
+constexpr uint64_t kLeastWindow = 400'000'000;
+// A reading that comes this soon after the one before replaces it. Together they are older than the
+// window.
+constexpr uint64_t kLeastBetween = 150'000'000;
+constexpr size_t kMostSamples = 6;
+
+uint64_t with_fcs(uint64_t bytes, uint64_t frames) { return bytes + frames * packet::kFcsBytes; }
 
 Sent sent_of(const station::FlowFacts &facts) {
   Sent sent;
@@ -24,7 +31,7 @@ Sent sent_of(const station::FlowFacts &facts) {
     return sent;
   const SendCounts &counts = *progress.counts;
   sent.frames = counts.packets - counts.cnps_sent;
-  sent.bytes = counts.bytes;
+  sent.bytes = with_fcs(counts.bytes, counts.packets);
   sent.retransmitted = counts.retransmitted;
   sent.timeouts = counts.timeouts;
   sent.begun = progress.messages_begun;
@@ -48,7 +55,7 @@ Sent sent_of(const station::FlowFacts &facts) {
 Arrived arrived_of(const responder::ConnectionCounts &own) {
   Arrived arrived;
   arrived.frames = own.counts.frames;
-  arrived.bytes = own.counts.bytes;
+  arrived.bytes = with_fcs(own.counts.bytes, own.counts.frames);
   arrived.out_of_order = own.counts.out_of_order;
   arrived.duplicates = own.counts.duplicates;
   arrived.messages = own.counts.messages;
@@ -69,12 +76,13 @@ Arrived arrived_of(const responder::ConnectionCounts &own) {
 } // namespace
 
 Result<std::unique_ptr<Unit>> Unit::open(const otg::Config &config, const Plan &plan, size_t number,
-                                         const datapath::AttachOptions &attach) {
+                                         const datapath::AttachOptions &attach,
+                                         const OpenPort &open_port) {
   std::unique_ptr<Unit> unit(new Unit(config, plan, number));
   endpoint::StationRequest request = plan.ports[number].request;
   request.attach = attach;
   unit->list_arriving();
-  unit->run_ = XR_TRY(endpoint::StationRun::open(std::move(request)));
+  unit->run_ = XR_TRY(open_port(std::move(request)));
   return unit;
 }
 
@@ -96,7 +104,31 @@ std::optional<packet::Mac> Unit::mac_of(const NextHop &hop) const {
   return known == macs_.end() ? std::nullopt : std::optional(known->second);
 }
 
-Status Unit::start_protocols(const std::function<packet::Mac(size_t port)> &mac_of) {
+// The flows that arrive here and have frames without a stamp.
+std::vector<requester::PlainReceiver::Unstamped> Unit::unstamped() const {
+  std::vector<requester::PlainReceiver::Unstamped> all;
+  for (size_t i = 0; i < config_.plain_flows.size(); i++) {
+    const otg::PlainFlow &flow = config_.plain_flows[i];
+    if (flow.unstamped && std::ranges::find(flow.rx_ports, number_) != flow.rx_ports.end())
+      all.push_back(
+          {i, packet::HeaderMatch(flow.frame, !flow.resolve_dst_mac && !flow.resolve_src_mac)});
+  }
+  return all;
+}
+
+Status Unit::set_flows(const MacOf &mac_of) {
+  auto flows = XR_TRY(station_flows(config_, plan_, number_, run_->port(), macs_));
+  auto plain = XR_TRY(plain_flows(config_, plan_, number_, run_->line_bits(), macs_, mac_of));
+  run_->call([&](station::Station &station, const EngineCounts &) {
+    station.set_flows(std::move(flows));
+    if (!config_.plain_flows.empty())
+      station.set_plain(std::make_unique<station::PlainPort>(
+          std::move(plain), requester::PlainReceiver(config_.plain_flows.size(), unstamped())));
+  });
+  return {};
+}
+
+Status Unit::start_protocols(const MacOf &mac_of) {
   std::vector<NextHop> hops;
   std::vector<station::NeighbourQuestion> questions;
   for (const NextHop &hop : plan_.ports[number_].next_hops) {
@@ -114,40 +146,22 @@ Status Unit::start_protocols(const std::function<packet::Mac(size_t port)> &mac_
     if (answers[i])
       macs_[hops[i]] = *answers[i];
   auto flows = XR_TRY(station_flows(config_, plan_, number_, run_->port(), macs_));
-  if (!protocols_)
-    run_->call([&](station::Station &station, const EngineCounts &) {
-      station.set_flows(std::move(flows));
-    });
-  else
-    run_->call([&](station::Station &station, const EngineCounts &) {
-      station.set_paths(std::move(flows));
-    });
+  auto plain = XR_TRY(plain_flows(config_, plan_, number_, run_->line_bits(), macs_, mac_of));
+  run_->call([&](station::Station &station, const EngineCounts &) {
+    station.set_paths(std::move(flows));
+    for (size_t i = 0; i < plain.size(); i++)
+      if (requester::PlainSource &source = station.plain()->source();
+          source.counts(i).state == requester::PlainState::Stopped)
+        source.replace(i, std::move(plain[i]));
+  });
   protocols_ = true;
-  return set_plain(mac_of);
+  return {};
 }
 
 void Unit::stop_protocols() {
-  run_->call([](station::Station &station, const EngineCounts &) {
-    station.set_flows({});
-    station.set_plain(nullptr);
-  });
+  run_->call([](station::Station &station, const EngineCounts &) { station.stop_all(); });
   macs_.clear();
   protocols_ = false;
-}
-
-// Plain flows that send stay as they are.
-Status Unit::set_plain(const std::function<packet::Mac(size_t port)> &mac_of) {
-  if (config_.plain_flows.empty())
-    return {};
-  auto flows = XR_TRY(plain_flows(config_, plan_, number_, run_->line_bits(), macs_, mac_of));
-  run_->call([&](station::Station &station, const EngineCounts &) {
-    for (size_t i = 0; station.plain() && i < flows.size(); i++)
-      if (station.plain()->source().counts(i).state != requester::PlainState::Stopped)
-        return;
-    station.set_plain(
-        std::make_unique<station::PlainPort>(std::move(flows), config_.plain_flows.size()));
-  });
-  return {};
 }
 
 void Unit::start(const Places &places, uint64_t at_ns) {
@@ -157,7 +171,7 @@ void Unit::start(const Places &places, uint64_t at_ns) {
     for (const size_t place : places.plain)
       station.plain()->source().start(place, at_ns);
   });
-  now_ = before_ = {};
+  samples_.assign(1, {});
 }
 
 void Unit::stop(const Places &places) {
@@ -197,6 +211,7 @@ void Unit::clear_arrived(const std::vector<size_t> &places, const std::vector<si
       return at && which[*at];
     });
   });
+  samples_.assign(1, {});
 }
 
 std::pair<uint64_t, uint64_t> Unit::started() {
@@ -207,34 +222,63 @@ std::pair<uint64_t, uint64_t> Unit::started() {
   return times;
 }
 
-void Unit::sample() {
+void Unit::sample_in() {
   Sample made;
   made.arrived.resize(arriving_.size());
   run_->call([&](station::Station &station, const EngineCounts &engine) {
-    made.at_ns = engine.now_ns;
+    made.in_ns = engine.now_ns;
     made.records = station.records();
-    made.port = {engine.sent, engine.received, engine.sent_bytes, engine.received_bytes};
-    made.sent.reserve(station.flows());
-    for (size_t i = 0; i < station.flows(); i++)
-      made.sent.push_back(sent_of(station.facts(i)));
-    for (size_t i = 0; station.plain() && i < plan_.ports[number_].plain_flows.size(); i++)
-      made.plain_sent.push_back(station.plain()->source().counts(i));
-    for (size_t i = 0; station.plain() && i < config_.plain_flows.size(); i++)
-      made.plain_arrived.push_back(station.plain()->receiver().counts(i));
+    const station::NeighbourFrames &own = station.neighbour_frames();
+    made.in.frames = engine.received - std::min(engine.received, own.received);
+    made.in.bytes =
+        with_fcs(engine.received_bytes - std::min(engine.received_bytes, own.received_bytes),
+                 made.in.frames);
+    if (station.plain())
+      for (size_t i = 0; i < config_.plain_flows.size(); i++)
+        made.plain_arrived.push_back(station.plain()->receiver().counts(i));
     station.responder().each_connection([&](const responder::ConnectionCounts &own) {
       if (const size_t *at = by_connection_.find({own.peer, own.own_qp}))
         made.arrived[*at] = arrived_of(own);
     });
   });
-  if (now_.at_ns && made.at_ns - now_.at_ns >= kLeastBetween)
-    before_ = std::move(now_);
-  now_ = std::move(made);
+  const size_t count = samples_.size();
+  const uint64_t previous = count > 1 ? samples_[count - 2].in_ns : 0;
+  if (!samples_.back().in_ns || (previous && samples_.back().in_ns - previous < kLeastBetween))
+    samples_.pop_back();
+  samples_.push_back(std::move(made));
+  while (samples_.size() > kMostSamples)
+    samples_.pop_front();
 }
 
-double per_second(uint64_t now, uint64_t before, const Sample &at, const Sample &since) {
-  if (!since.at_ns || at.at_ns <= since.at_ns || now < before)
+void Unit::sample_out() {
+  Sample &made = samples_.back();
+  run_->call([&](station::Station &station, const EngineCounts &engine) {
+    made.out_ns = engine.now_ns;
+    const station::NeighbourFrames &own = station.neighbour_frames();
+    made.out.frames = engine.sent - std::min(engine.sent, own.sent);
+    made.out.bytes =
+        with_fcs(engine.sent_bytes - std::min(engine.sent_bytes, own.sent_bytes), made.out.frames);
+    made.sent.reserve(station.flows());
+    for (size_t i = 0; i < station.flows(); i++)
+      made.sent.push_back(sent_of(station.facts(i)));
+    for (size_t i = 0; i < plan_.ports[number_].plain_flows.size(); i++)
+      made.plain_sent.push_back(station.plain()->source().counts(i));
+  });
+}
+
+const Sample &Unit::before() const {
+  static const Sample kNone;
+  const uint64_t at = now().in_ns;
+  for (size_t i = samples_.size() - 1; i-- > 0;)
+    if (samples_[i].in_ns + kLeastWindow <= at)
+      return samples_[i];
+  return samples_.front().in_ns + kLeastBetween <= at ? samples_.front() : kNone;
+}
+
+double per_second(uint64_t now, uint64_t before, uint64_t at_ns, uint64_t since_ns) {
+  if (!since_ns || at_ns <= since_ns || now < before)
     return 0;
-  return static_cast<double>(now - before) * 1e9 / static_cast<double>(at.at_ns - since.at_ns);
+  return static_cast<double>(now - before) * 1e9 / static_cast<double>(at_ns - since_ns);
 }
 
 } // namespace xr::generator

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -16,11 +17,13 @@
 
 namespace xr::generator {
 
+// Bytes of all of these are with FCS.
+
 // What a flow has sent, and what its sender got back, since its start.
 struct Sent {
   station::FlowState state = station::FlowState::Stopped;
   bool busy = false;
-  uint64_t frames = 0, bytes = 0; // without FCS; with what was sent again
+  uint64_t frames = 0, bytes = 0; // with what was sent again
   uint64_t retransmitted = 0, timeouts = 0;
   uint64_t begun = 0, completed = 0, failed = 0; // messages
   uint64_t acks = 0, naks = 0, cnps = 0, cnps_sent = 0, ce = 0;
@@ -31,7 +34,7 @@ struct Sent {
 
 // What of a flow has arrived, and how it was answered, since its start.
 struct Arrived {
-  uint64_t frames = 0, bytes = 0; // without FCS
+  uint64_t frames = 0, bytes = 0;
   uint64_t out_of_order = 0, duplicates = 0, messages = 0;
   uint64_t ce = 0, cnps = 0, acks = 0, naks = 0, read_responses = 0;
   uint64_t first_ns = 0, last_ns = 0;
@@ -39,35 +42,48 @@ struct Arrived {
   double latency_sum_ns = 0;
 };
 
-struct PortTotals {
-  uint64_t frames_tx = 0, frames_rx = 0, bytes_tx = 0, bytes_rx = 0; // without FCS
+// Frames and bytes of a port, without ARP and ND of its own addresses.
+struct PortTotal {
+  uint64_t frames = 0, bytes = 0;
 };
 
-// One reading of a port.
+// One reading of a port: first what arrived, then what was sent, so that no more has arrived at the
+// ports of a configuration than was sent.
 struct Sample {
-  uint64_t at_ns = 0; // CLOCK_MONOTONIC; 0: none yet
-  PortTotals port;
+  uint64_t in_ns = 0; // CLOCK_MONOTONIC; 0: none yet
+  PortTotal in;
   bool records = false;                                // a capture runs
-  std::vector<Sent> sent;                              // by place in PortPlan::flows
   std::vector<Arrived> arrived;                        // by place in Unit::arriving()
-  std::vector<requester::PlainCounts> plain_sent;      // by place in PortPlan::plain_flows
   std::vector<requester::PlainReceived> plain_arrived; // by number of the plain flow
+  uint64_t out_ns = 0;
+  PortTotal out;
+  std::vector<Sent> sent;                         // by place in PortPlan::flows
+  std::vector<requester::PlainCounts> plain_sent; // by place in PortPlan::plain_flows
 };
+
+using OpenPort =
+    std::function<Result<std::unique_ptr<endpoint::StationPort>>(endpoint::StationRequest request)>;
+using MacOf = std::function<packet::Mac(size_t port)>;
 
 class Unit {
 public:
   // Attaches the port and answers. `number`: of the port in the configuration.
   static Result<std::unique_ptr<Unit>> open(const otg::Config &config, const Plan &plan,
-                                            size_t number, const datapath::AttachOptions &attach);
+                                            size_t number, const datapath::AttachOptions &attach,
+                                            const OpenPort &open_port);
 
-  endpoint::StationRun &run() { return *run_; }
+  endpoint::StationPort &run() { return *run_; }
   const std::string &ifname() const { return run_->port().ifname; }
   const std::string &netns() const { return run_->port().netns; }
   // The stateful flows that arrive here.
   const std::vector<size_t> &arriving() const { return arriving_; }
 
-  // Asks for the MACs of next hops that are not known, and gives the flows their paths.
-  Status start_protocols(const std::function<packet::Mac(size_t port)> &mac_of);
+  // The flows of the port, all stopped, when all ports are open. Error: one that it cannot send.
+  Status set_flows(const MacOf &mac_of);
+  // Asks for the MACs of next hops that are not known, and gives the flows their paths from their
+  // next start on.
+  Status start_protocols(const MacOf &mac_of);
+  // Stops the stateful flows, whose counts stay, and forgets the MACs. Plain flows go on.
   void stop_protocols();
   bool protocols() const { return protocols_; }
   std::optional<packet::Mac> mac_of(const NextHop &hop) const;
@@ -86,30 +102,32 @@ public:
   // When its first packet after the last start left, and when it was due; 0: none.
   std::pair<uint64_t, uint64_t> started();
 
-  // Reads the port, and keeps the reading before for rates.
-  void sample();
-  const Sample &now() const { return now_; }
-  const Sample &before() const { return before_; }
+  // Reads what arrived at the port, then what it sent.
+  void sample_in();
+  void sample_out();
+  const Sample &now() const { return samples_.back(); }
+  // The reading that rates begin with; without a time where there is none.
+  const Sample &before() const;
   Status close() { return run_->close(); }
 
 private:
   Unit(const otg::Config &config, const Plan &plan, size_t number)
       : config_(config), plan_(plan), number_(number) {}
   void list_arriving();
-  Status set_plain(const std::function<packet::Mac(size_t port)> &mac_of);
+  std::vector<requester::PlainReceiver::Unstamped> unstamped() const;
 
   const otg::Config &config_;
   const Plan &plan_;
   size_t number_;
-  std::unique_ptr<endpoint::StationRun> run_;
+  std::unique_ptr<endpoint::StationPort> run_;
   std::vector<size_t> arriving_;
   packet::PeerMap<size_t> by_connection_{SIZE_MAX}; // place in arriving_
   HopMacs macs_;
   bool protocols_ = false;
-  Sample now_, before_;
+  std::deque<Sample> samples_{1}; // oldest first; the last is the newest
 };
 
 // The difference between two readings as a rate a second; 0 if there is no earlier one.
-double per_second(uint64_t now, uint64_t before, const Sample &at, const Sample &since);
+double per_second(uint64_t now, uint64_t before, uint64_t at_ns, uint64_t since_ns);
 
 } // namespace xr::generator

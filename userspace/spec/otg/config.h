@@ -104,6 +104,10 @@ struct Peer {
   std::vector<size_t> qps;
 };
 
+constexpr uint32_t kLeastPmtu = 256; // of InfiniBand
+// Bytes of the headers from IP on, and the iCRC, of the longest RoCEv2 packets.
+uint32_t transport_headers(bool ipv4);
+
 enum class Verb : uint8_t { Write, WriteImmediate, Send, SendImmediate, Read };
 
 // stateful_flows.rocev2[].tx_ports[].transmit_type.target_line_rate.flows[]
@@ -116,6 +120,7 @@ struct StatefulFlow {
   double percent = 98; // of the line, for all flows of the port together; 0: it sends nothing
 };
 
+// A port may be in several: it records the frames of all of them, in the format of the first.
 struct Capture {
   std::string name;
   std::vector<size_t> ports;

@@ -22,8 +22,9 @@ struct PlainFlow {
   std::string tx_device, rx_device;
 
   // `stamped` in it: metrics are on, and there is room in its largest frames. The stamp is in the
-  // last bytes of the payload. Frames that pause a neighbour have none, as they arrive nowhere.
+  // last bytes of the payload. Frames that pause a neighbour have none: their bytes are given.
   packet::FrameShape frame;
+  bool unstamped = false; // metrics are on, and some frames have no stamp: headers tell them
   packet::FrameSizes sizes;
   packet::FrameRate rate; // bps and its multiples are of frames with FCS, without preamble and gap
   packet::FrameSpan span;

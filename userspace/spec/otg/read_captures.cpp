@@ -24,9 +24,10 @@ void read_captures(Object &root, Reading &reading) {
     made.ports = reading.ports.refer_all(object, "port_names");
     for (const size_t port : made.ports)
       if (!seen.insert(port).second)
-        object.error("port_names", {fmt::format("port {} is of a capture before it",
-                                                shown(Json(reading.config.ports[port].name))),
-                                    "one capture a port"});
+        object.warning("port_names",
+                       fmt::format("port {} is of a capture before it: it records the frames of "
+                                   "both, as that one says",
+                                   shown(Json(reading.config.ports[port].name))));
     object.each("filters", "a filter", [&](Object &filter) { read_filter(filter, made.filter); });
     made.overwrite = object.flag("overwrite", true);
     made.pcapng = object.word("format", {"pcap", "pcapng"}, 0) == 1;

@@ -2,6 +2,7 @@
 #include "otg/read_flows.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 #include "otg/read_headers.h"
 #include "otg/read_patterns.h"
 #include "otg/read_schedule.h"
+#include "packet/header_match.h"
 #include "packet/trailer.h"
 #include "parse/words.h"
 
@@ -189,14 +191,44 @@ void settle(Object &flow, PlainFlow &made, bool pauses) {
                              made.sizes.least,
                              needed > packet::kSmallestFrame ? "their headers need them"
                                                              : "Ethernet has no smaller ones"));
-  if (!made.enabled || pauses)
+  if (!made.enabled)
     return;
   const uint32_t room = needed + packet::kTrailerBytes;
-  made.frame.stamped = made.sizes.largest() >= room;
-  if (std::max(made.sizes.smallest(), made.sizes.least) < room)
-    flow.warning("size", fmt::format("frames of less than {} bytes have no room for a stamp, and "
-                                     "are not counted where they arrive",
+  made.frame.stamped = !pauses && made.sizes.largest() >= room;
+  made.unstamped = pauses || std::max(made.sizes.smallest(), made.sizes.least) < room;
+  if (made.unstamped && !pauses)
+    flow.warning("size", fmt::format("frames of less than {} bytes have no room for a stamp: they "
+                                     "are counted by their headers, and have no latency",
                                      room));
+}
+
+// Frames without a stamp are those of the first flow that has their headers.
+void check_headers(const Object &root, const Config &config) {
+  struct Seen {
+    const PlainFlow *flow = nullptr;
+    packet::HeaderMatch headers;
+  };
+  std::multimap<std::vector<uint8_t>, Seen> seen; // by what the headers have in common
+  for (const PlainFlow &flow : config.plain_flows) {
+    if (!flow.unstamped)
+      continue;
+    const packet::HeaderMatch headers(flow.frame);
+    const auto [from, to] = seen.equal_range(headers.value());
+    const auto same = std::find_if(from, to, [&](const auto &each) {
+      const Seen &other = each.second;
+      return other.flow->name != flow.name && other.headers == headers &&
+             std::ranges::find_first_of(other.flow->rx_ports, flow.rx_ports) !=
+                 other.flow->rx_ports.end();
+    });
+    if (same != to)
+      root.warning("flows",
+                   fmt::format("{} and {} have the same headers, and frames without room for a "
+                               "stamp: these are counted as those of {}",
+                               shown(Json(same->second.flow->name)), shown(Json(flow.name)),
+                               shown(Json(same->second.flow->name))));
+    else
+      seen.emplace(headers.value(), Seen{&flow, headers});
+  }
 }
 
 void read_flow(Object &flow, Config &config, std::set<std::string> &names) {
@@ -217,7 +249,7 @@ void read_flow(Object &flow, Config &config, std::set<std::string> &names) {
   flow.unused("egress_packet", "what changed on the way is not tracked");
   settle(flow, made, headers.pauses);
   for (const Way &way : ways) {
-    if (way.rx.empty() && made.enabled && !headers.pauses)
+    if (way.rx.empty() && made.enabled)
       flow.warning("tx_rx.port.rx_names", "no port is named that counts what arrives");
     made.tx_port = way.tx;
     made.rx_ports = way.rx;
@@ -236,6 +268,7 @@ void read_flow(Object &flow, Config &config, std::set<std::string> &names) {
 void read_flows(Object &root, Config &config) {
   std::set<std::string> names;
   root.each("flows", "a flow", [&](Object &flow) { read_flow(flow, config, names); });
+  check_headers(root, config);
 }
 
 } // namespace xr::otg

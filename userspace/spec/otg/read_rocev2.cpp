@@ -15,10 +15,8 @@ namespace {
 
 constexpr uint64_t kMostQp = 0xffffff; // OTG's model has 25 bits
 constexpr uint32_t kNotSet = 2;
-constexpr uint64_t kLeastPmtu = 256, kMostPmtu = 4096;
-// Headers of the longest packet: UDP 8, BTH 12, RETH 16, immediate data 4, iCRC 4.
-constexpr uint64_t kTransport = 44;
-constexpr uint64_t kDefaultMtu = 1500; // of a layer1
+constexpr uint64_t kMostPmtu = 4096;
+constexpr uint64_t kDefaultMtu = 1500; // of a layer1 and of an ethernet
 
 class Rocev2Reader {
 public:
@@ -62,22 +60,31 @@ private:
     const Interface &own = reading_.config.interfaces[interface];
     const Ethernet &ethernet = reading_.config.ethernets[own.ethernet];
     const Port &port = reading_.config.ports[ethernet.port];
-    const uint64_t headers = kTransport + (own.ipv4 ? ROCE_IPV4_LEN : ROCE_IPV6_LEN);
-    // snappi sends the default of a layer1 that is used at all: it says nothing of the interface.
-    const bool of_port = port.mtu && *port.mtu != kDefaultMtu && *port.mtu < ethernet.mtu;
-    const uint64_t mtu = of_port ? *port.mtu : ethernet.mtu;
-    if (pmtu + headers <= mtu)
+    const uint64_t headers = transport_headers(own.ipv4);
+    // A client sends the default of an object that it has used at all, so that it says nothing of
+    // the interface. Testers take the MTU of a port from ib_mtu.
+    const auto fits = [&](uint64_t mtu) { return pmtu + headers <= mtu; };
+    const auto contradicts = [&](uint64_t mtu) { return mtu != kDefaultMtu && !fits(mtu); };
+    const bool of_port = port.mtu && contradicts(*port.mtu);
+    const std::string whose = of_port || fits(ethernet.mtu)
+                                  ? "the layer1 of port " + shown(Json(port.name))
+                                  : "ethernet " + shown(Json(ethernet.name));
+    if (!of_port && !contradicts(ethernet.mtu)) {
+      if (!fits(ethernet.mtu) || (port.mtu && !fits(*port.mtu)))
+        object.warning("ib_mtu", fmt::format("packets of {} bytes do not fit the mtu {} of {}, "
+                                             "which is the default: the interface's own decides",
+                                             pmtu, kDefaultMtu, whose));
       return;
-    const uint64_t fits = mtu > headers ? std::bit_floor(mtu - headers) : 0;
+    }
+    const uint64_t mtu = of_port ? *port.mtu : ethernet.mtu;
+    const uint64_t less = mtu > headers ? std::bit_floor(mtu - headers) : 0;
     std::string hint = fmt::format("an mtu from {} on", pmtu + headers);
-    if (fits >= kLeastPmtu)
-      hint += fmt::format(", or ib_mtu {}", fits);
-    object.error(
-        "ib_mtu",
-        {fmt::format("packets of {} bytes, and {} of headers, do not fit the mtu {} of {} {}", pmtu,
-                     headers, mtu, of_port ? "the layer1 of port" : "ethernet",
-                     shown(Json(of_port ? port.name : ethernet.name))),
-         hint});
+    if (less >= kLeastPmtu)
+      hint += fmt::format(", or ib_mtu {}", less);
+    object.error("ib_mtu",
+                 {fmt::format("packets of {} bytes, and {} of headers, do not fit the mtu {} of {}",
+                              pmtu, headers, mtu, whose),
+                  hint});
   }
 
   void peer(Object &object, std::optional<size_t> interface, bool ipv4, uint32_t ib_mtu,
@@ -154,6 +161,12 @@ bool is_shared(const std::vector<Qp> &all, const std::vector<size_t> &some) {
 }
 
 } // namespace
+
+uint32_t transport_headers(bool ipv4) {
+  // UDP 8, BTH 12, RETH 16, immediate data 4, iCRC 4.
+  constexpr uint32_t kTransport = 44;
+  return kTransport + (ipv4 ? ROCE_IPV4_LEN : ROCE_IPV6_LEN);
+}
 
 void read_rocev2(Object &device, const std::string &name, Reading &reading) {
   Rocev2Reader reader(reading, name);

@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: Apache-2.0
+// The OTG server with ports in virtual time: control calls in every order, against a model of the
+// states of flows.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <mutex>
+#include <queue>
+#include <random>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "generator/generator.h"
+#include "unit/outgoing.h"
+
+namespace xr::generator::generator_states_test {
+namespace {
+
+using packet::deliver_frame;
+using Bytes = std::vector<uint8_t>;
+
+constexpr uint64_t kDelayNs = 5'000;
+
+class VirtualPort;
+
+// Two ports with a wire between them.
+struct VirtualNet {
+  struct Frame {
+    uint64_t at, number;
+    VirtualPort *to;
+    Bytes bytes;
+    bool operator<(const Frame &other) const {
+      return std::pair(at, number) > std::pair(other.at, other.number);
+    }
+  };
+  std::mutex mutex; // of all
+  std::array<VirtualPort *, 2> ports{};
+  std::priority_queue<Frame> wire;
+  uint64_t now = 1'000'000'000, frames = 0;
+
+  void run_until(uint64_t end);
+};
+
+class VirtualPort : public endpoint::StationPort {
+public:
+  VirtualPort(VirtualNet &net, const endpoint::StationRequest &request)
+      : net_(net), number_(request.ifname == "left0" ? 0 : 1), line_bits_(request.line_bits),
+        station_(options_of(request)) {
+    facts_.ifname = request.ifname;
+    facts_.mac = mac(number_);
+    facts_.mtu = 1500;
+    net.ports[number_] = this;
+  }
+  ~VirtualPort() override { (void)VirtualPort::close(); }
+
+  void call(const std::function<void(station::Station &, const EngineCounts &)> &use) override {
+    const std::lock_guard guard(net_.mutex);
+    counts_.now_ns = net_.now;
+    use(station_, counts_);
+  }
+  std::vector<std::optional<packet::Mac>>
+  resolve(const std::vector<station::NeighbourQuestion> &questions) override {
+    return {questions.size(), mac(1 - number_)};
+  }
+  const endpoint::PortFacts &port() const override { return facts_; }
+  uint64_t line_bits() const override { return line_bits_; }
+  const std::vector<std::string> &notes() const override { return notes_; }
+  std::optional<Error> failure() const override { return {}; }
+  Status close() override {
+    const std::lock_guard guard(net_.mutex);
+    if (net_.ports[number_] == this) {
+      net_.ports[number_] = nullptr;
+      net_.wire = {};
+    }
+    return {};
+  }
+
+  void send() {
+    std::array<packet::Outgoing, 16> out;
+    while (const size_t count = station_.next(net_.now, out))
+      for (size_t i = 0; i < count; i++) {
+        Bytes bytes = bytes_of(out[i]);
+        counts_.sent++;
+        counts_.sent_bytes += bytes.size();
+        if (VirtualPort *to = net_.ports[1 - number_])
+          net_.wire.push({net_.now + kDelayNs, net_.frames++, to, std::move(bytes)});
+      }
+  }
+  void receive(const Bytes &bytes) {
+    counts_.received++;
+    counts_.received_bytes += bytes.size();
+    deliver_frame(station_, net_.now, bytes);
+  }
+  uint64_t wake_at() const { return station_.wake_at(); }
+
+private:
+  static packet::Mac mac(size_t number) { return {2, 0, 0, 0, 0, static_cast<uint8_t>(number)}; }
+  static station::StationOptions options_of(const endpoint::StationRequest &request) {
+    station::StationOptions options{.responder = request.responder,
+                                    .line_bits = static_cast<double>(request.line_bits)};
+    for (const auto &each : request.addresses)
+      options.responder.addresses.push_back(each.address);
+    return options;
+  }
+
+  VirtualNet &net_;
+  size_t number_;
+  uint64_t line_bits_;
+  station::Station station_;
+  endpoint::PortFacts facts_;
+  EngineCounts counts_;
+  std::vector<std::string> notes_;
+};
+
+void VirtualNet::run_until(uint64_t end) {
+  const std::lock_guard guard(mutex);
+  while (now < end) {
+    for (; !wire.empty() && wire.top().at <= now; wire.pop())
+      wire.top().to->receive(wire.top().bytes);
+    uint64_t next = wire.empty() ? end : std::min(end, wire.top().at);
+    for (VirtualPort *port : ports)
+      if (port) {
+        port->send();
+        next = std::min(next, port->wake_at());
+      }
+    if (!wire.empty())
+      next = std::min(next, wire.top().at);
+    now = std::max(now + 1, next);
+  }
+}
+
+// Two ports; two QPs that send each way, and three plain flows, of which one ends by itself.
+Json configuration() {
+  Json devices = Json::array(), senders = Json::array();
+  for (int side = 0; side < 2; side++) {
+    const std::string id = std::to_string(side), port = side ? "right" : "left";
+    const auto address = [](int number) { return "192.0.2." + std::to_string(number + 1); };
+    Json qps = Json::array(), flows = Json::array();
+    for (int k = 0; k < 2; k++) {
+      const std::string name = fmt::format("Q{}{}", side, k);
+      qps.push_back(
+          {{"qp_name", name},
+           {"connection_type", {{"reliable_connection", {{"source_qp_number", 33 + k}}}}}});
+      flows.push_back({{"name", name}, {"tx_endpoint", name}, {"message_size_unit", "kb"}});
+    }
+    devices.push_back(
+        {{"name", "D" + id},
+         {"ethernets",
+          {{{"name", "E" + id},
+            {"mac", "02:00:00:00:00:0" + id},
+            {"connection", {{"port_name", port}}},
+            {"ipv4_addresses",
+             {{{"name", "I" + id}, {"address", address(side)}, {"gateway", address(1 - side)}}}}}}},
+         {"rocev2",
+          {{"ipv4_interfaces",
+            {{{"ipv4_name", "I" + id},
+              {"peers",
+               {{{"name", "P" + id},
+                 {"destination_ip_address", address(1 - side)},
+                 {"qps", qps}}}}}}}}}});
+    senders.push_back(
+        {{"port_name", port},
+         {"transmit_type", {{"target_line_rate", {{"value", 20}, {"flows", flows}}}}}});
+  }
+  const auto plain = [](const char *name, const char *tx, const char *rx, const Json &packet,
+                        const Json &duration) {
+    return Json{
+        {"name", name},         {"tx_rx", {{"port", {{"tx_name", tx}, {"rx_names", {rx}}}}}},
+        {"packet", packet},     {"rate", {{"pps", 100}}},
+        {"duration", duration}, {"metrics", {{"enable", true}, {"loss", true}}}};
+  };
+  const Json udp = Json::array({{{"ethernet", Json::object()}},
+                                {{"ipv4", Json::object()}},
+                                {{"udp", Json::object()}}}),
+             tcp = Json::array({{{"ethernet", Json::object()}},
+                                {{"ipv4", Json::object()}},
+                                {{"tcp", Json::object()}}}),
+             forever = {{"continuous", Json::object()}};
+  return {
+      {"ports",
+       {{{"name", "left"}, {"location", "left0"}}, {{"name", "right"}, {"location", "right0"}}}},
+      {"layer1",
+       {{{"name", "L"}, {"port_names", {"left", "right"}}, {"speed", "speed_10_fd_mbps"}}}},
+      {"devices", devices},
+      {"stateful_flows", {{"rocev2", {{{"tx_ports", senders}}}}}},
+      {"captures", {{{"name", "C"}, {"port_names", {"right"}}}}},
+      {"flows",
+       {plain("there", "left", "right", udp, forever), plain("back", "right", "left", tcp, forever),
+        plain("few", "left", "right", udp, {{"fixed_packets", {{"packets", 5}}}})}}};
+}
+
+const std::vector<std::string> kStateful = {"Q00", "Q01", "Q10", "Q11"};
+const std::vector<std::string> kPlain = {"there", "back", "few"};
+
+// What a flow is by the calls so far.
+enum class Is { Stopped, Started, Paused };
+struct Model {
+  std::map<std::string, Is> flows;
+  std::set<int> down;    // peers
+  bool protocols = true; // auto_start
+  bool configured = false;
+
+  Model() {
+    for (const auto *names : {&kStateful, &kPlain})
+      for (const std::string &name : *names)
+        flows[name] = Is::Stopped;
+  }
+  static bool stateful(const std::string &name) { return name[0] == 'Q'; }
+  static int peer(const std::string &name) { return name[1] - '0'; }
+};
+
+class States : public testing::Test {
+protected:
+  VirtualNet net_;
+  Generator generator_{{.netns = "",
+                        .ports = {},
+                        .attach = {},
+                        .version = "1",
+                        .note = [](const std::string &) {},
+                        .open_port = [this](const endpoint::StationRequest &request)
+                            -> Result<std::unique_ptr<endpoint::StationPort>> {
+                          return std::unique_ptr<endpoint::StationPort>(
+                              std::make_unique<VirtualPort>(net_, request));
+                        },
+                        .now =
+                            [this] {
+                              const std::lock_guard guard(net_.mutex);
+                              return net_.now;
+                            },
+                        .wait_until = [this](uint64_t until) { net_.run_until(until); }}};
+  const std::string configuration_ = configuration().dump();
+  std::mt19937 random_;
+  Model model_;
+  std::string calls_; // of this sequence
+
+  size_t below(size_t count) { return random_() % count; }
+  http::Answer ask(const char *path, const Json &body) {
+    calls_ += fmt::format("\n  {} {}", path, body.dump());
+    return generator_.answer({"POST", path, body.dump()});
+  }
+  // 200, or 400 with these words.
+  void expect(const http::Answer &answer, const std::string &words) {
+    if (words.empty()) {
+      ASSERT_EQ(answer.status, 200) << answer.body << calls_;
+    } else {
+      ASSERT_EQ(answer.status, 400) << words << calls_;
+      ASSERT_NE(answer.body.find(words), std::string::npos) << answer.body << calls_;
+    }
+  }
+
+  void configure() {
+    calls_ += "\n  /config";
+    expect(generator_.answer({"POST", "/config", configuration_}), "");
+    model_ = {};
+    model_.configured = true;
+  }
+
+  std::vector<std::string> names() {
+    std::vector<std::string> chosen;
+    if (below(3) == 0)
+      return chosen; // all
+    for (const auto &[name, is] : model_.flows)
+      if (below(3) == 0)
+        chosen.push_back(name);
+    return chosen;
+  }
+  void transmit() {
+    const auto chosen = names();
+    const size_t what = below(4);
+    const char *kWords[] = {"start", "stop", "pause", "resume"};
+    const auto answer =
+        ask("/control/state",
+            {{"choice", "traffic"},
+             {"traffic",
+              {{"choice", "flow_transmit"},
+               {"flow_transmit", {{"flow_names", chosen}, {"state", kWords[what]}}}}}});
+    std::vector<std::string> which = chosen;
+    if (chosen.empty())
+      for (const auto &[name, is] : model_.flows)
+        which.push_back(name);
+    if (what == 0) {
+      model_.protocols = true; // a start needs neighbours
+      for (const std::string &name : which)
+        if (Model::stateful(name) && model_.flows[name] == Is::Stopped &&
+            model_.down.contains(Model::peer(name)))
+          return expect(answer, "is down");
+    }
+    expect(answer, "");
+    for (const std::string &name : which) {
+      Is &is = model_.flows[name];
+      if (what == 0)
+        is = is == Is::Stopped ? Is::Started : is;
+      else if (what == 1)
+        is = Is::Stopped;
+      else if (is == (what == 2 ? Is::Started : Is::Paused))
+        is = what == 2 ? Is::Paused : Is::Started;
+    }
+  }
+  void protocols() {
+    const bool start = below(2);
+    expect(ask("/control/state",
+               {{"choice", "protocol"},
+                {"protocol", {{"choice", "all"}, {"all", {{"state", start ? "start" : "stop"}}}}}}),
+           "");
+    model_.protocols = start;
+    if (!start)
+      for (auto &[name, is] : model_.flows)
+        if (Model::stateful(name))
+          is = Is::Stopped;
+  }
+  void peers() {
+    const bool up = below(2), all = below(2);
+    const int one = static_cast<int>(below(2));
+    Json list = Json::array();
+    if (!all)
+      list.push_back("P" + std::to_string(one));
+    expect(
+        ask("/control/state",
+            {{"choice", "protocol"},
+             {"protocol",
+              {{"rocev2", {{"peers", {{"peer_names", list}, {"state", up ? "up" : "down"}}}}}}}}),
+        "");
+    for (int peer = 0; peer < 2; peer++)
+      if (all || peer == one) {
+        if (up)
+          model_.down.erase(peer);
+        else
+          model_.down.insert(peer);
+      }
+    for (auto &[name, is] : model_.flows)
+      if (Model::stateful(name) && model_.down.contains(Model::peer(name)))
+        is = Is::Stopped;
+  }
+  void captures() {
+    const bool start = below(2);
+    expect(ask("/control/state",
+               {{"choice", "port"},
+                {"port",
+                 {{"choice", "capture"}, {"capture", {{"state", start ? "start" : "stop"}}}}}}),
+           "");
+    if (below(2))
+      (void)ask("/monitor/capture", {{"port_name", "right"}});
+  }
+  void wrong() {
+    expect(ask("/control/state",
+               {{"choice", "traffic"},
+                {"traffic", {{"flow_transmit", {{"flow_names", {"nobody"}}, {"state", "stop"}}}}}}),
+           "there is no flow 'nobody'");
+    expect(
+        ask("/control/state", {{"choice", "protocol"},
+                               {"protocol", {{"rocev2", {{"peers", {{"peer_names", {"D0x"}}}}}}}}}),
+        "there is no peer 'D0x'");
+  }
+
+  Json metrics(const char *choice, const char *list) {
+    const auto answer = ask("/monitor/metrics", {{"choice", choice}, {choice, Json::object()}});
+    EXPECT_EQ(answer.status, 200) << answer.body << calls_;
+    return Json::parse(answer.body)[list];
+  }
+  // The states that clients see, and that no more arrived than was sent.
+  void check() {
+    std::map<std::string, bool> sends; // ports
+    for (const Json &row : metrics("flow", "flow_metrics")) {
+      const std::string name = row["name"], transmit = row["transmit"];
+      const char *kWords[] = {"stopped", "started", "paused"};
+      if (name != "few") { // which may have ended before a call
+        ASSERT_EQ(transmit, kWords[static_cast<int>(model_.flows[name])]) << name << calls_;
+      }
+      ASSERT_LE(row["frames_rx"], row["frames_tx"]) << name << calls_;
+      if (transmit == "started")
+        sends[row["port_tx"]] = true;
+    }
+    const Json qps = metrics("rocev2_flow", "rocev2_flow_per_qp_metrics");
+    ASSERT_EQ(qps.size(), kStateful.size());
+    for (const Json &row : qps) {
+      ASSERT_LE(row["data_frames_rx"], row["data_frames_tx"]) << row << calls_;
+      ASSERT_EQ(row["message_fail"], 0) << row << calls_;
+      if (model_.flows[row["flow_name"]] == Is::Started)
+        sends[row["port_tx"]] = true;
+    }
+    for (const Json &row : metrics("port", "port_metrics"))
+      ASSERT_EQ(row["transmit"], sends[row["name"]] ? "started" : "stopped") << row << calls_;
+    for (const Json &row : metrics("rocev2_ipv4", "rocev2_ipv4_per_peer_metrics")) {
+      const bool up =
+          model_.protocols && !model_.down.contains(row["name"].get<std::string>()[1] - '0');
+      ASSERT_EQ(row["qp_up"], up ? 2 : 0) << row << calls_;
+    }
+  }
+
+  void sequence(unsigned seed) {
+    random_.seed(seed);
+    calls_ = fmt::format("\nsequence {}:", seed);
+    configure();
+    for (size_t i = 4 + below(8); i > 0 && !HasFatalFailure(); i--) {
+      switch (below(9)) {
+      case 0:
+      case 1:
+      case 2:
+      case 3:
+        transmit();
+        break;
+      case 4:
+      case 5:
+        protocols();
+        break;
+      case 6:
+        peers();
+        break;
+      case 7:
+        captures();
+        break;
+      default:
+        wrong();
+      }
+      if (below(2))
+        net_.run_until(net_.now + 20'000'000 * below(5));
+      if (below(3) == 0 && !HasFatalFailure())
+        check();
+    }
+    if (!HasFatalFailure())
+      check();
+  }
+};
+
+size_t sequences() {
+  const char *given = std::getenv("XR_SEQUENCES");
+  return given ? std::strtoul(given, nullptr, 10) : 1'000; // 10,000 were tried
+}
+
+TEST_F(States, AnyOrderOfControlCallsIsAnswered) {
+  for (unsigned seed = 0; seed < sequences() && !HasFatalFailure(); seed++)
+    sequence(seed);
+}
+
+} // namespace
+} // namespace xr::generator::generator_states_test
