@@ -9,6 +9,7 @@
 #include "generator/generator.h"
 #include "generator/plan.h"
 #include "generator/record_file.h"
+#include "packet/fcs.h"
 #include "parse/address.h"
 
 namespace xr::generator::generator_test {
@@ -130,6 +131,14 @@ TEST(Plan, FlowsShareTheLineAndHaveTheirPaths) {
   EXPECT_EQ(flow.size.largest(), 64'000U);
   EXPECT_TRUE(flow.stamp);
   facts.mtu = 600; // a PMTU of 1024 does not fit
+  facts.ifname = "a";
+  EXPECT_EQ(station_flows(config, plan, 0, facts, macs).get()[0].flow.pmtu, 512U);
+  EXPECT_EQ(narrowed(config, 0, facts),
+            (std::vector<std::string>{"peer 'R1': packets of 1024 bytes do not fit the MTU 600 of "
+                                      "a: the PMTU is 512 (ip link set dev a mtu 1088)"}));
+  facts.mtu = 1500;
+  EXPECT_TRUE(narrowed(config, 0, facts).empty());
+  facts.mtu = 300; // nor does any
   const auto refused = station_flows(config, plan, 0, facts, macs);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().message.rfind("flow 'F0'", 0), 0U) << refused.error().message;
@@ -231,13 +240,26 @@ TEST(RecordFile, IsAPcapOrPcapng) {
   const auto pcap =
       record_file(record, {.first = 1, .count = 3, .pcapng = false, .snaplen = 0, .name = "p"});
   ASSERT_TRUE(pcap.ok());
-  EXPECT_EQ(pcap.get().size(), 24 + 3 * (16 + 60U));
-  EXPECT_EQ(pcap.get().substr(0, 4), "\x4d\x3c\xb2\xa1"); // ns, little-endian
+  EXPECT_EQ(pcap.get().size(), 24 + 3 * (16 + 64U));
+  EXPECT_EQ(pcap.get().substr(0, 4), "\x4d\x3c\xb2\xa1");              // ns, little-endian
+  EXPECT_EQ(pcap.get().substr(20, 4), std::string("\x01\0\0\x24", 4)); // an FCS of 2 words
   EXPECT_EQ(pcap.get()[24 + 16], 1);
   const auto pcapng =
       record_file(record, {.first = 0, .count = 5, .pcapng = true, .snaplen = 0, .name = "p"});
   ASSERT_TRUE(pcapng.ok());
   EXPECT_EQ(pcapng.get().substr(0, 4), "\x0a\x0d\x0d\x0a");
+  // Cut within the FCS.
+  const auto cut =
+      record_file(record, {.first = 0, .count = 1, .pcapng = false, .snaplen = 62, .name = "p"});
+  ASSERT_TRUE(cut.ok());
+  EXPECT_EQ(cut.get().size(), 24 + 16 + 62U);
+}
+
+// The check value of CRC-32 in catalogues of CRCs, of "123456789".
+TEST(Fcs, IsTheCrcOfEthernet) {
+  const std::string_view digits = "123456789";
+  EXPECT_EQ(packet::fcs_of({reinterpret_cast<const uint8_t *>(digits.data()), digits.size()}),
+            (std::array<uint8_t, 4>{0x26, 0x39, 0xf4, 0xcb}));
 }
 
 } // namespace

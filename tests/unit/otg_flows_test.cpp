@@ -463,7 +463,41 @@ TEST(OtgFlows, StampsWhereThereIsRoom) {
   ASSERT_EQ(small.findings.warnings.size(), 1U);
   EXPECT_EQ(small.findings.warnings[0].rfind("flows[0].size: frames of less than 76 bytes", 0), 0U)
       << small.findings.warnings[0];
-  EXPECT_FALSE(good(R"([{"pfcpause": {}}])", "{" + metrics + "}").frame.stamped);
+  const PlainFlow pause = good(R"([{"pfcpause": {}}])", "{" + metrics + "}");
+  EXPECT_TRUE(!pause.frame.stamped && pause.unstamped);
+  EXPECT_TRUE(small.config.plain_flows[0].unstamped);
+  EXPECT_FALSE(good(udp, "{" + metrics + "}").unstamped);
+  EXPECT_FALSE(good(tcp).unstamped);
+}
+
+TEST(OtgFlows, FlowsWhoseFramesCannotBeToldApartAreSaid) {
+  const std::string tcp = "[" + kEthernet + R"(, {"ipv4": {}}, {"tcp": {}}])";
+  const auto warnings = [&](const std::string &rx, const std::string &other) {
+    const std::string metrics = R"("metrics": {"enable": true})";
+    const Read made = read(Json::array(
+        {flow_json(tcp, "{" + metrics + "}"),
+         flow_json(other, R"({"name": "g", "tx_rx": {"port": {"tx_name": "tx", "rx_names": [")" +
+                              rx + R"("]}}, )" + metrics + "}")}));
+    return made.findings.warnings.size();
+  };
+  EXPECT_EQ(warnings("rx", tcp), 3U); // each has no room, and both are the same
+  EXPECT_EQ(warnings("tx", tcp), 2U);
+  EXPECT_EQ(warnings("rx", "[" + kEthernet + R"(, {"ipv4": {"dst": {"value": "192.0.2.9"}}},
+    {"tcp": {}}])"),
+            2U);
+}
+
+TEST(OtgFlows, TheModelsDefaultHeaderIsEthernet) {
+  for (const char *packet : {"[]", "[{}]", R"([{"ethernet": {}}])"}) {
+    const PlainFlow flow = good(packet);
+    EXPECT_EQ(flow.frame.headers.size(), 14U) << packet;
+    EXPECT_TRUE(flow.resolve_dst_mac) << packet;
+  }
+  Json flow = flow_json("[]");
+  flow.erase("packet");
+  const Read made = read(Json::array({flow}));
+  EXPECT_TRUE(made.findings.ok());
+  EXPECT_TRUE(made.json["flows"][0]["packet"][0].contains("ethernet"));
 }
 
 TEST(OtgFlows, TheTagsOwnTpid) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plain flows: when their frames leave, how large they are, which bytes vary, and what a receiver
 // makes of what arrives.
+#include "packet/header_match.h"
 #include "requester/plain.h"
 #include "requester/plain_receiver.h"
 
@@ -382,6 +383,124 @@ TEST(PlainReceiver, LongLossAndWrap) {
   EXPECT_EQ(counts.duplicates, 1U);
   EXPECT_EQ(counts.late, 1U);
   EXPECT_EQ(counts.missing, (uint64_t{1} << 32) + 1'000'000'001 - 5);
+}
+
+// 14 bytes of Ethernet, 20 of IPv4, 8 of UDP.
+FrameShape udp_shape(uint16_t port) {
+  FrameShape shape;
+  shape.headers.assign(42, 0);
+  std::span<uint8_t> bytes = shape.headers;
+  packet::set_bits(bytes, 0, 48, 0x020000000001);
+  packet::set_bits(bytes, 96, 16, 0x0800);
+  bytes[14] = 0x45;
+  bytes[15] = 26 << 2;
+  bytes[22] = 64; // TTL
+  bytes[23] = 17;
+  packet::set_bits(bytes, 208, 32, 0xc0000201);
+  packet::set_bits(bytes, 240, 32, 0xc0000202);
+  packet::set_bits(bytes, 272, 16, port);
+  shape.lengths = {{16, 14}, {38, 34}};
+  shape.checksums = {{.at = 40, .from = 34, .addresses = 26, .addresses_of = 8, .protocol = 17},
+                     {.at = 24, .from = 14, .to = 34}};
+  return shape;
+}
+
+Bytes written(const FrameShape &shape, uint64_t number, uint32_t size = 60) {
+  Bytes bytes(size);
+  VariedFrame(shape, size).write(number, size, bytes);
+  return bytes;
+}
+
+TEST(HeaderMatch, WhatNetworksChangeDoesNotCount) {
+  const FrameShape shape = udp_shape(7);
+  const packet::HeaderMatch match(shape);
+  Bytes frame = written(shape, 0);
+  EXPECT_TRUE(match.holds(frame));
+  EXPECT_TRUE(match.holds(written(shape, 0, 1500)));
+  frame[5]++;     // MAC
+  frame[22]--;    // TTL
+  frame[15] |= 3; // CE
+  EXPECT_TRUE(match.holds(frame));
+  frame.insert(frame.begin() + 12, {0x81, 0, 0x60, 5}); // a tag
+  EXPECT_TRUE(match.holds(frame));
+  for (const size_t byte : {15U, 23U, 29U, 33U, 35U}) { // DSCP, protocol, addresses, port
+    Bytes other = written(shape, 0);
+    other[byte] ^= 4;
+    EXPECT_FALSE(match.holds(other)) << byte;
+  }
+  EXPECT_FALSE(match.holds(Bytes(frame.begin(), frame.begin() + 40)));
+  EXPECT_FALSE(match.holds(Bytes(60)));
+}
+
+TEST(HeaderMatch, WithoutIpTheWholeHeaderCounts) {
+  FrameShape shape;
+  shape.headers.assign(34, 0x11);
+  packet::set_bits(shape.headers, 96, 16, 0x8808);
+  const packet::HeaderMatch match(shape), any_macs(shape, false);
+  Bytes frame = written(shape, 0);
+  EXPECT_TRUE(match.holds(frame) && any_macs.holds(frame));
+  frame[3]++;
+  EXPECT_FALSE(match.holds(frame));
+  EXPECT_TRUE(any_macs.holds(frame));
+  frame[20]++;
+  EXPECT_FALSE(any_macs.holds(frame));
+}
+
+TEST(HeaderMatch, VaryingFieldsHaveOneOfTheirValues) {
+  using Kind = Variation::Kind;
+  const std::vector<std::pair<Variation, std::pair<Wide, Wide>>> fields{
+      // one of its values, and one that is not
+      {{.bit = 272, .bits = 16, .kind = Kind::Values, .values = {5, 9}, .count = 2}, {9, 6}},
+      {{.bit = 272, .bits = 16, .start = 10, .step = 3, .count = 4}, {19, 22}},
+      {{.bit = 272, .bits = 16, .start = 10, .step = Wide{0} - 3, .count = 4}, {1, 13}},
+      {{.bit = 272, .bits = 16, .start = 65'535, .step = 2, .count = 3}, {3, 5}}, // wraps
+      {{.bit = 272, .bits = 16, .start = 10, .step = 0, .count = 4}, {10, 11}},
+      {{.bit = 272, .bits = 16, .kind = Kind::Random, .start = 100, .span = 20, .count = 8},
+       {120, 121}}};
+  for (const auto &[field, values] : fields) {
+    FrameShape shape = udp_shape(0);
+    shape.variations = {field};
+    const packet::HeaderMatch match(shape);
+    for (uint64_t number = 0; number < 20; number++)
+      EXPECT_TRUE(match.holds(written(shape, number))) << number;
+    Bytes frame = written(shape, 0);
+    packet::set_bits(frame, 272, 16, values.first);
+    EXPECT_TRUE(match.holds(frame)) << static_cast<uint64_t>(values.first);
+    packet::set_bits(frame, 272, 16, values.second);
+    EXPECT_FALSE(match.holds(frame)) << static_cast<uint64_t>(values.second);
+  }
+}
+
+TEST(PlainReceiver, HeadersCountWhereThereIsNoStamp) {
+  PlainReceiver receiver(2, {{1, packet::HeaderMatch(udp_shape(7))}});
+  EXPECT_TRUE(receiver.receive(kStart, written(udp_shape(7), 0)));
+  EXPECT_TRUE(receiver.receive(kStart + 5, written(udp_shape(7), 1)));
+  EXPECT_FALSE(receiver.receive(kStart, written(udp_shape(8), 0)));
+  const PlainReceived &counts = receiver.counts(1);
+  EXPECT_EQ(counts.frames, 2U);
+  EXPECT_EQ(counts.unstamped, 2U);
+  EXPECT_EQ(counts.bytes, 128U);
+  EXPECT_EQ(counts.last_ns - counts.first_ns, 5U);
+  EXPECT_EQ(counts.timed + counts.duplicates, 0U);
+  EXPECT_EQ(counts.lost(5), 3U);
+}
+
+TEST(PlainSchedule, AStoppedFlowGetsOtherFrames) {
+  PlainFlow flow = flow_of(1000);
+  flow.span.packets = 2;
+  flow.span.kind = FrameSpan::Kind::Packets;
+  PlainSource source({flow});
+  source.start(0, kStart);
+  EXPECT_EQ(drive(source, kStart + kSecond).size(), 2U);
+  flow.frame.headers.assign(14, 0x22);
+  flow.sizes.from = flow.sizes.to = 1518;
+  source.replace(0, flow);
+  EXPECT_EQ(source.counts(0).frames, 2U);
+  source.start(0, kStart + kSecond);
+  std::vector<packet::Outgoing> out(4);
+  ASSERT_EQ(source.next(kStart + kSecond, out), 1U);
+  EXPECT_EQ(out[0].raw.size(), 1514U);
+  EXPECT_EQ(out[0].raw[0], 0x22);
 }
 
 TEST(PlainReceiver, FramesTooShortHaveNoStamp) {

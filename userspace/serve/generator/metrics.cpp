@@ -406,8 +406,15 @@ std::string Generator::peer_metrics(Object &request, bool ipv4) {
   std::vector<std::string_view> known;
   for (const otg::Peer &peer : config.peers)
     known.emplace_back(peer.name);
+  // A device's name is that of its peers.
+  const auto device_of = [&](const otg::Peer &peer) -> const std::string & {
+    return config.ethernets[config.interfaces[peer.interface].ethernet].device;
+  };
+  const auto names_it = [&](const std::string &name) {
+    return [&](const otg::Peer &peer) { return peer.name == name || device_of(peer) == name; };
+  };
   for (const std::string &name : names)
-    if (std::ranges::find(known, name) == known.end())
+    if (std::ranges::none_of(config.peers, names_it(name)))
       request.error("peer_names",
                     {fmt::format("there is no peer '{}'", name), parse::hint_from(name, known)});
   // QPs that failed since their flow's last start.
@@ -421,7 +428,10 @@ std::string Generator::peer_metrics(Object &request, bool ipv4) {
   for (size_t i = 0; i < config.peers.size(); i++) {
     const otg::Peer &peer = config.peers[i];
     const otg::Interface &own = config.interfaces[peer.interface];
-    if (own.ipv4 != ipv4 || (!names.empty() && std::ranges::find(names, peer.name) == names.end()))
+    const bool wanted = names.empty() || std::ranges::any_of(names, [&](const std::string &name) {
+                          return names_it(name)(peer);
+                        });
+    if (own.ipv4 != ipv4 || !wanted)
       continue;
     const Unit &unit = *setup_->units[config.ethernets[own.ethernet].port];
     const auto down = peers_down_.find(i);

@@ -24,7 +24,6 @@ bool is_unspecified(const Address &address) {
   return address == Address{} || address == Address{0, 0, ROCE_MAPPED_PREFIX, 0};
 }
 
-constexpr uint32_t kUnset = 2;        // OTG's default of source_qp_number
 constexpr uint32_t kFirstQp = 0x11;   // of QPs that are numbered here
 constexpr unsigned kMostTimeout = 31; // code
 
@@ -51,7 +50,8 @@ void number_qps(const Config &config, Plan &plan) {
     std::set<uint32_t> numbers;
     bool set = true;
     for (const size_t qp : by_port[port])
-      set = numbers.insert(config.qps[qp].number).second && config.qps[qp].number != kUnset && set;
+      set = numbers.insert(config.qps[qp].number).second &&
+            config.qps[qp].number != otg::kQpNotSet && set;
     uint32_t next = kFirstQp;
     for (const size_t qp : by_port[port])
       plan.qps[qp].own = set ? config.qps[qp].number : next++;

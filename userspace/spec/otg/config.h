@@ -83,11 +83,13 @@ struct Interface {
   std::optional<packet::Mac> gateway_mac; // none: ARP or ND
 };
 
+constexpr uint32_t kQpNotSet = 2; // the model's default of source_qp_number
+
 struct Qp {
   std::string name;
   size_t peer = 0;
-  uint32_t number =
-      2; // 2: not set; so are numbers that all QPs of the port, or of all ports, share
+  // kQpNotSet: so are numbers that all QPs of the port, or of all ports, share.
+  uint32_t number = kQpNotSet;
   uint8_t dscp = 24, ecn = 1;
   std::optional<uint16_t> udp_port; // none: from a hash of the QPN
   uint32_t psn = 0;

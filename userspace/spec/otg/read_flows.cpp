@@ -38,6 +38,26 @@ size_t port_named(Object &object, const char *key, const std::string &name, cons
   return 0;
 }
 
+// A device's name is that of its first IP interface, or else of its first Ethernet.
+std::string end_named(const std::string &name, const Config &config) {
+  for (const Interface &interface : config.interfaces)
+    if (config.ethernets[interface.ethernet].device == name)
+      return interface.name;
+  for (const Ethernet &ethernet : config.ethernets)
+    if (ethernet.device == name)
+      return ethernet.name;
+  return name;
+}
+
+std::vector<std::string> ends(Object &device, const char *key, const Config &config) {
+  auto names = device.texts(key);
+  for (std::string &name : names)
+    name = end_named(name, config);
+  if (names.empty())
+    device.error(key, {"a flow needs at least one", "names of devices, Ethernets or interfaces"});
+  return names;
+}
+
 // The port of an Ethernet or an interface.
 size_t port_of_device(Object &object, const char *key, const std::string &name,
                       const Config &config) {
@@ -73,12 +93,8 @@ Way read_ports(Object &port, const Config &config) {
 std::vector<Way> read_devices(Object &device, const Config &config) {
   std::vector<Way> ways;
   const bool mesh = device.word("mode", {"mesh", "one_to_one"}, 0) == 0;
-  const auto from = device.texts("tx_names"), to = device.texts("rx_names");
+  const auto from = ends(device, "tx_names", config), to = ends(device, "rx_names", config);
   const bool both = device.flag("bidirectional", false);
-  if (from.empty())
-    device.error("tx_names", {"a flow needs at least one", "names of Ethernets or interfaces"});
-  if (to.empty())
-    device.error("rx_names", {"a flow needs at least one", "names of Ethernets or interfaces"});
   if (!mesh && from.size() != to.size()) {
     device.error("rx_names", {fmt::format("one_to_one needs as many as tx_names, {}", from.size()),
                               "or mode mesh"});

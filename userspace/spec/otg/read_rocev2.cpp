@@ -14,7 +14,6 @@ namespace xr::otg {
 namespace {
 
 constexpr uint64_t kMostQp = 0xffffff; // OTG's model has 25 bits
-constexpr uint32_t kNotSet = 2;
 constexpr uint64_t kMostPmtu = 4096;
 constexpr uint64_t kDefaultMtu = 1500; // of a layer1 and of an ethernet
 
@@ -120,7 +119,7 @@ private:
               "reliable_connection", "reliable_connection",
               [&](Object &connection) {
                 parameters(connection, made);
-                path = made.number == kNotSet ? "" : connection.path("source_qp_number");
+                path = made.number == kQpNotSet ? "" : connection.path("source_qp_number");
               },
               true);
         },
@@ -137,7 +136,7 @@ private:
   }
 
   static void parameters(Object &object, Qp &qp) {
-    qp.number = static_cast<uint32_t>(object.integer("source_qp_number", 2, kMostQp, kNotSet));
+    qp.number = static_cast<uint32_t>(object.integer("source_qp_number", 2, kMostQp, kQpNotSet));
     qp.dscp = static_cast<uint8_t>(object.integer("dscp", 0, 63, 24));
     qp.ecn = read_ecn(object, "ecn");
     if (const auto port = object.maybe_integer("udp_source_port", 0, 65535))
@@ -193,9 +192,9 @@ void check_qp_numbers(Reading &reading, Findings &findings) {
     std::map<uint32_t, size_t> seen;
     for (const size_t i : some) {
       if (shared)
-        qps[i].number = kNotSet;
+        qps[i].number = kQpNotSet;
       else if (const auto [at, fresh] = seen.emplace(qps[i].number, i);
-               !fresh && qps[i].number != kNotSet)
+               !fresh && qps[i].number != kQpNotSet)
         findings.error(reading.qpn_paths[i],
                        {fmt::format("{} is that of QP {} of the same port too", qps[i].number,
                                     shown(Json(qps[at->second].name))),

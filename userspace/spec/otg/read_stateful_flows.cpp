@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // stateful_flows: which QP sends what, and at which share of the line.
+#include <algorithm>
 #include <map>
 
 #include <fmt/format.h>
@@ -68,11 +69,13 @@ private:
   void check_sender(const Object &object, StatefulFlow &made) {
     const Config &config = reading_.config;
     const std::string name = shown(Json(config.qps[made.qp].name));
-    if (const size_t own = reading_.port_of_qp(made.qp); own != made.port)
-      object.error("tx_endpoint", {fmt::format("QP {} is of port {}, not of {}", name,
-                                               shown(Json(config.ports[own].name)),
-                                               shown(Json(config.ports[made.port].name))),
-                                   "the tx_ports entry of the QP's own port"});
+    if (const size_t own = reading_.port_of_qp(made.qp); own != made.port) {
+      object.warning("tx_endpoint",
+                     fmt::format("QP {} is of port {}, not of {}: the flow is sent there", name,
+                                 shown(Json(config.ports[own].name)),
+                                 shown(Json(config.ports[made.port].name))));
+      made.port = own;
+    }
     const Peer &peer = config.peers[config.qps[made.qp].peer];
     // SONiC gives a port that only receives flows to 0.0.0.0.
     if (peer.destination == Address{}) {
@@ -81,10 +84,26 @@ private:
                                                 "sends nothing",
                                                 shown(Json(peer.name)), name));
     }
-    if (const auto [at, fresh] = senders_.emplace(made.qp, made.name); !fresh)
-      object.error("tx_endpoint",
-                   {fmt::format("QP {} sends flow {} already", name, shown(Json(at->second))),
-                    "a QP of its own for each flow"});
+    if (const auto [at, fresh] = senders_.emplace(made.qp, made.name); !fresh) {
+      object.warning("tx_endpoint",
+                     fmt::format("QP {} sends flow {} already: this flow has another QP like it",
+                                 name, shown(Json(at->second))));
+      made.qp = another(made.qp);
+    }
+  }
+
+  // A QP of the same peer, with the next number that is free at its port.
+  size_t another(size_t like) {
+    Config &config = reading_.config;
+    Qp made = config.qps[like];
+    if (made.number != kQpNotSet)
+      for (size_t i = 0; i < config.qps.size(); i++)
+        if (reading_.port_of_qp(i) == reading_.port_of_qp(like))
+          made.number = std::max(made.number, config.qps[i].number + 1);
+    config.peers[made.peer].qps.push_back(config.qps.size());
+    config.qps.push_back(std::move(made));
+    reading_.qpn_paths.emplace_back();
+    return config.qps.size() - 1;
   }
 
   static Verb verb(Object &object, StatefulFlow &flow) {
