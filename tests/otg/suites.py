@@ -43,6 +43,7 @@ class Suite:
     scripts: str = ""  # run by python, not pytest
     options: tuple = ()
     stand_ins: tuple = ()
+    older: bool = False  # written for an older client
     copied: dict = field(default_factory=dict)  # texts of a copy that users are told to replace
 
 
@@ -58,7 +59,7 @@ SUITES = [
     Suite("snappi-tests", "snappi-tests/tests", "ip/test_ip_device_and_flow.py ip/test_ip_many_to_many.py ip/test_ip_one_to_one.py"
           " ip/test_ip_v4v6_device_raw_capture.py misc/test_raw_tcp_flow_capture.py misc/test_stats_filter.py raw/test_basic_flow_stats.py"
           " raw/test_tcp_bidir_flows.py raw/test_tcp_unidir_flows.py tcp/test_counter_tcp_ports.py tcp/test_list_tcp_ports.py tcp/test_tcp_flow_capture.py"
-          " udp/test_udp_fixed_ports.py udp/test_udp_header_with_counter.py udp/test_udp_header_with_list.py"),
+          " udp/test_udp_fixed_ports.py udp/test_udp_header_with_counter.py udp/test_udp_header_with_list.py", older=True),
     Suite("snappi-ixnetwork", "snappi-ixnetwork/tests", "arp/test_arp_packet_e2e.py capture/test_combined_capture_filters.py"
           " imix/test_custom_imix_e2e.py imix/test_imix_predefined_e2e.py imix/test_ipsec_imix_predefined_e2e.py imix/test_ipv6_imix_predefined_e2e.py"
           " imix/test_standard_imix_predefined_e2e.py imix/test_tcp_imix_predefined_e2e.py metrics/test_diff_latency_mode.py metrics/test_flow_metrics.py"
@@ -133,7 +134,7 @@ class Run:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(own)
         with open(self.plugin, "w", encoding="utf-8") as file:
-            json.dump({"location": arguments.location, "report": self.report, "stand_ins": suite.stand_ins,
+            json.dump({"location": arguments.location, "report": self.report, "stand_ins": suite.stand_ins, "older": suite.older,
                        "ports": arguments.ports}, file)
 
     def copy(self):

@@ -3,8 +3,9 @@
 """What suites.py puts before a public test: pytest loads it by `-p suites_plugin`, and `suites_plugin.py SCRIPT [ARGUMENT...]` runs a script under it.
 
 The client's location is the server's, over HTTP. Port locations that a test has in its text become the server's ports, in their order, in a
-configuration that is set, and its own again in one that is read. Modules that a test imports and this machine lacks have stand-ins. Marks that skip a test are taken off. Results, refused requests and
-warnings go to a file of JSON lines. XR_SUITES_SETTINGS names a JSON file: location, ports, report, stand_ins."""
+configuration that is set, and its own again in one that is read. Modules that a test imports and this machine lacks have stand-ins. Marks that skip a test are taken off. A suite
+that was written for an older client has its names. Results, refused requests and
+warnings go to a file of JSON lines. XR_SUITES_SETTINGS names a JSON file: location, ports, report, stand_ins, older."""
 import importlib
 import json
 import os
@@ -130,12 +131,21 @@ def noted(method, path, answer):
         report(warned=warnings[0].decode()[:400])
 
 
+def older_names(snappi):
+    """What an ethernet's port was called when the suite was written."""
+    def connect(ethernet, name):
+        ethernet.connection.port_name = name
+    snappi.DeviceEthernet.port_name = property(lambda ethernet: ethernet.connection.port_name, connect)
+
+
 def install():
     """Before the first test: the client's factory and its HTTP session."""
     for name in SETTINGS["stand_ins"]:
         stand_in(name)
     import requests
     import snappi
+    if SETTINGS.get("older"):
+        older_names(snappi)
     made, request = snappi.api, requests.Session.request
     locations = {}
 
