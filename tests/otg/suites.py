@@ -65,7 +65,7 @@ SUITES = [
           " imix/test_standard_imix_predefined_e2e.py imix/test_tcp_imix_predefined_e2e.py metrics/test_diff_latency_mode.py metrics/test_flow_metrics.py"
           " metrics/test_latency_metrics.py pfc/test_global_pause_e2e.py pfc/test_global_unpause_e2e.py pfc/test_pfc_pause_e2e.py pfc/test_pfc_unpause_e2e.py"
           " ping/test_ping.py ping/test_ping_cvg.py rocev2/test_rocev2_stats.py rocev2/test_rocev2_stats_multipleQPs.py rocev2/test_rocev2_traffic.py"
-          " tcp/test_counter_tcp_ports_e2e.py tcp/test_list_tcp_ports_e2e.py test_demonstrate_test_structure.py"
+          " tcp/test_counter_tcp_ports_e2e.py tcp/test_list_tcp_ports_e2e.py"
           " test_device_connection.py::test_device_connection test_device_connection.py::test_device_without_port_name test_phb_ecn.py test_ports.py"
           " traffic-properties/test_append_flow.py traffic-properties/test_append_flow_validation.py traffic-properties/test_delete_flows.py"
           " traffic-properties/test_delete_flows_validation.py traffic-properties/test_flow_size.py traffic-properties/test_short_duration_flow_results.py"
@@ -88,6 +88,10 @@ NOT_RUN = {
 
 # SUITE/FILE::TEST, with * as in file names: why it fails here.
 KNOWN = {
+    "snappi-tests/ip/test_ip_v4v6_device_raw_capture.py::*": "written for a client whose devices had one ethernet each; it fails before a request is sent",
+    "snappi-tests/raw/test_basic_flow_stats.py::*": "calls `capture_state` and `transmit_state`, which the client no longer has",
+    "snappi-ixnetwork/pfc/*": "gives hexadecimal strings where the model has integers; the client refuses them before a request is sent",
+    "snappi-ixnetwork/test_device_connection.py::test_device_without_port_name": "wants the vendor's words for an ethernet without a connection",
 }
 
 

@@ -3,9 +3,9 @@
 """What suites.py puts before a public test: pytest loads it by `-p suites_plugin`, and `suites_plugin.py SCRIPT [ARGUMENT...]` runs a script under it.
 
 The client's location is the server's, over HTTP. Port locations that a test has in its text become the server's ports, in their order, in a
-configuration that is set, and its own again in one that is read. Modules that a test imports and this machine lacks have stand-ins. Marks that skip a test are taken off. A suite
-that was written for an older client has its names. Results, refused requests and
-warnings go to a file of JSON lines. XR_SUITES_SETTINGS names a JSON file: location, ports, report, stand_ins, older."""
+configuration that is set, and its own again in one that is read. Modules that a test imports and this machine lacks have stand-ins. Marks that skip a
+test are taken off. A suite that was written for an older client has its names. Results, refused requests and warnings go to a file of JSON lines.
+XR_SUITES_SETTINGS names a JSON file: location, ports, report, stand_ins, older."""
 import importlib
 import json
 import os
