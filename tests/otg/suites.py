@@ -101,7 +101,8 @@ KNOWN = {
 def settings(name, location, ports):
     """The suite's own settings, as its users write them."""
     if name == "conformance":
-        return {"otg_host": location, "otg_ports": ports, "otg_speed": "speed_1_gbps", "otg_capture_check": True, "otg_iterations": 10, "otg_grpc_transport": False}
+        return {"otg_host": location, "otg_ports": ports, "otg_speed": "speed_1_gbps", "otg_capture_check": True, "otg_iterations": 10,
+                "otg_grpc_transport": False}
     return {"username": "", "psd": "", "location": location, "http_server": location, "grpc_server": None, "http_transport": True, "ports": ports, "ext": None,
             "speed": "speed_1_gbps", "media": None, "timeout_seconds": 30, "interval_seconds": 0.5, "log_level": "info", "dynamic_stats_output": False,
             "license_servers": [], "promiscuous": True, "uhd": False, "mtu": 1500, "line_rate": 10, "capture_validation": False,
@@ -165,14 +166,15 @@ class Run:
     def environment(self):
         ports = self.arguments.ports
         return {**os.environ, "PYTHONPATH": os.pathsep.join([HERE, os.path.join(self.arguments.dir, "snappi"), self.root]),
-                "PYTHONPYCACHEPREFIX": os.path.join(os.path.dirname(self.folder), "bytecode"), "XR_SUITES_SETTINGS": self.plugin, "SETTINGS_FILE": self.settings,
-                "OTG_API": self.arguments.location, "OTG_LOCATION_P1": ports[0], "OTG_LOCATION_P2": ports[1]}
+                "PYTHONPYCACHEPREFIX": os.path.join(os.path.dirname(self.folder), "bytecode"),
+                "XR_SUITES_SETTINGS": self.plugin, "SETTINGS_FILE": self.settings, "OTG_API": self.arguments.location, "OTG_LOCATION_P1": ports[0], "OTG_LOCATION_P2": ports[1]}
 
     def command(self, test, script):
         path = os.path.join(self.root, test)
         if script:
             return [sys.executable, os.path.join(HERE, "suites_plugin.py"), path]
-        return [sys.executable, "-m", "pytest", "-p", "suites_plugin", "-p", "no:cacheprovider", "-q", "--tb=short", "--rootdir", self.root, path, *self.suite.options]
+        return [sys.executable, "-m", "pytest", "-p", "suites_plugin", "-p", "no:cacheprovider", "-q", "--tb=short", "--rootdir", self.root,
+                path, *self.suite.options]
 
     def one(self, test, script=False):
         """The rows of one file: test, outcome, cause."""
@@ -261,7 +263,7 @@ def run(arguments):
             one = Run(suite, own, arguments)
             rows = []
             for test, script in [(test, False) for test in suite.tests.split()] + [(test, True) for test in suite.scripts.split()]:
-                if not fnmatch.fnmatch(f"{suite.name}/{test}", arguments.only):
+                if not any(fnmatch.fnmatch(f"{suite.name}/{test}", only) for only in arguments.only or ["*"]):
                     continue
                 if not answers(arguments.location):
                     sys.exit(f"the server at {arguments.location} does not answer before {suite.name}/{test}")
@@ -317,7 +319,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0], formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", metavar="FILE", help="the rows")
     parser.add_argument("--write", metavar="PAGE", help="the counts, between the markers of the page")
-    parser.add_argument("--only", metavar="PATTERN", default="*", help="SUITE/FILE, with * and ?")
+    parser.add_argument("--only", metavar="PATTERN", action="append", help="SUITE/FILE, with * and ?; may be repeated")
     parser.add_argument("--logs", metavar="FOLDER", help="the output of each file of tests")
     parser.add_argument("dir")
     parser.add_argument("location")
