@@ -88,6 +88,8 @@ NOT_RUN = {
 
 # SUITE/FILE::TEST, with * as in file names: why it fails here.
 KNOWN = {
+    "conformance/feature/b2b/packet/vxlan/*": "counts 4 bytes for an FCS of the inner frame, which VXLAN does not carry (RFC 7348)",
+    "snappi/tests/test_snappi_lists.py::*": "its flows name a port that its configuration does not have; the client's mock server checks nothing",
     "snappi-tests/ip/test_ip_v4v6_device_raw_capture.py::*": "written for a client whose devices had one ethernet each; it fails before a request is sent",
     "snappi-tests/raw/test_basic_flow_stats.py::*": "calls `capture_state` and `transmit_state`, which the client no longer has",
     "snappi-ixnetwork/traffic/test_ip_many_to_many.py::*": "written for a client whose devices had one ethernet each; it fails before a request is sent",
