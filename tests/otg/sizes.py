@@ -8,6 +8,7 @@ import pathlib
 import struct
 import sys
 import time
+import urllib.error
 import urllib.request
 
 location, left, right, folder = sys.argv[1:]
@@ -16,8 +17,11 @@ COUNT = 1000
 
 def post(path, value):
     request = urllib.request.Request(location + path, json.dumps(value).encode(), {"Content-Type": "application/json"}, method="POST")
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        body = answer.read()
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            body = answer.read()
+    except urllib.error.HTTPError as error:
+        sys.exit(f"{path}: {error.code} {error.read().decode()}")
     return json.loads(body) if answer.headers["Content-Type"] == "application/json" else body
 
 

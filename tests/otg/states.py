@@ -122,4 +122,5 @@ while time.monotonic() < until:
     if draw.random() < 0.3:
         right_answer("/monitor/metrics", {"choice": draw.choice(("port", "flow", "rocev2_flow", "rocev2_ipv4"))})
     made += 1
+right_answer("/control/state", link("up"))
 print(f"{made} control calls, seed {seed}")
