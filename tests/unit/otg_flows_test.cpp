@@ -414,20 +414,50 @@ TEST(OtgFlows, DevicesAndTheWayBack) {
   const auto made = read(Json::array({flow_json(packet, R"({"tx_rx": {"device": {
     "tx_names": ["ip tx"], "rx_names": ["eth rx", "ip third"], "bidirectional": true}}})")}));
   ASSERT_EQ(made.findings.errors, std::vector<std::string>{});
+  // Pairs with the same sender take turns.
   const auto &flows = made.config.plain_flows;
-  ASSERT_EQ(flows.size(), 4U);
+  ASSERT_EQ(flows.size(), 3U);
   EXPECT_EQ(flows[0].tx_port, 0U);
-  EXPECT_EQ(flows[0].rx_ports, std::vector<size_t>{1});
+  EXPECT_EQ(flows[0].rx_ports, (std::vector<size_t>{1, 2}));
   EXPECT_EQ(flows[1].tx_port, 1U);
   EXPECT_EQ(flows[1].rx_ports, std::vector<size_t>{0});
-  EXPECT_EQ(flows[3].tx_device, "ip third");
-  EXPECT_EQ(flows[3].rx_device, "ip tx");
+  using Pairs = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ(flows[0].pairs, (Pairs{{"ip tx", "eth rx"}, {"ip tx", "ip third"}}));
+  EXPECT_EQ(flows[2].pairs, (Pairs{{"ip third", "ip tx"}}));
   EXPECT_TRUE(flows[0].resolve_dst_mac && flows[1].resolve_dst_mac && flows[1].resolve_src_mac);
   EXPECT_FALSE(flows[0].resolve_src_mac);
   const Bytes there = frame_of(flows[0], 2), back = frame_of(flows[1], 2);
   EXPECT_EQ(Bytes(there.begin() + 26, there.begin() + 34), (Bytes{192, 0, 2, 1, 192, 0, 2, 4}));
   EXPECT_EQ(Bytes(back.begin() + 26, back.begin() + 34), (Bytes{192, 0, 2, 4, 192, 0, 2, 1}));
   EXPECT_EQ(Bytes(back.begin() + 34, back.begin() + 38), (Bytes{0, 2, 0, 1}));
+}
+
+// The model: a flow stops after its packets, which have the values of its pairs in turn.
+TEST(OtgFlows, PairsShareWhatTheFlowSends) {
+  const auto made = read(Json::array({flow_json("[{}]", R"({"tx_rx": {"device": {
+    "tx_names": ["ip tx", "ip rx", "ip tx"], "rx_names": ["ip rx", "ip third", "ip third"], "mode": "one_to_one"}},
+    "duration": {"fixed_packets": {"packets": 100}}, "rate": {"pps": 30}})")}));
+  const auto &flows = made.config.plain_flows;
+  ASSERT_EQ(flows.size(), 2U);
+  EXPECT_EQ(flows[0].pairs.size(), 2U);
+  EXPECT_EQ(flows[0].span.packets + flows[1].span.packets, 100U);
+  EXPECT_EQ(flows[0].span.packets, 66U);
+  EXPECT_EQ(flows[0].rate.value, 20U);
+  EXPECT_EQ(flows[1].rate.value, 10U);
+}
+
+TEST(OtgFlows, ADevicesNameIsThatOfItsFirstInterface) {
+  Config config = two_ports();
+  config.ethernets[0].device = "one";
+  config.ethernets[1].device = "two";
+  Json json = {{"flows", {flow_json("[{}]", R"({"tx_rx": {"device": {
+    "tx_names": ["one"], "rx_names": ["two"]}}})")}}};
+  Findings findings;
+  Object root(json, findings, "a configuration");
+  read_flows(root, config);
+  ASSERT_TRUE(findings.ok());
+  EXPECT_EQ(config.plain_flows[0].pairs.front(),
+            (std::pair<std::string, std::string>("ip tx", "ip rx")));
 }
 
 TEST(OtgFlows, StampsWhereThereIsRoom) {

@@ -68,6 +68,18 @@ def number_columns(row):
     return {name: int(value) if isinstance(value, str) and value.isdigit() else value for name, value in row.items()}
 
 
+# What snappi adds to an object that a script uses: the model's defaults, 64-bit integers as strings.
+LAYER1 = {"auto_negotiate": False, "ieee_media_defaults": False, "mtu": 1500, "promiscuous": True,
+          "auto_negotiation": {"advertise_1000_mbps": True, "advertise_100_fd_mbps": True, "advertise_100_hd_mbps": True, "advertise_10_fd_mbps": True,
+                               "advertise_10_hd_mbps": True, "link_training": False, "rs_fec": True},
+          "flow_control": {"choice": "ieee_802_1qbb", "directed_address": "01:80:C2:00:00:01",
+                           "ieee_802_1qbb": {"pfc_delay": 0, **{f"pfc_class_{n}": n for n in range(8)}}}}
+QP = {"initial_psn": "0", "remote_key": "00000000", "udp_source_port": 49152, "virtual_address": "0" * 16}
+DCQCN = {"additive_increment_rate": 0.001, "alpha_g": "1020", "alpha_update_period": "21", "clamp_target_rate": False, "hyper_increment_rate": 0.001,
+         "initial_alpha": "1000", "initial_rate_after_first_cnp": 0.002, "maximum_rate_decrement_at_time": 12, "minimum_rate_limmit": 0.002,
+         "rate_increment_byte_counter": "32767", "rate_increment_threshold": 25, "rate_increment_time": "250", "rate_reduction_time_period": "21"}
+
+
 def configuration(args):
     """As SONiC's configure_rocev2_topology makes it: flows have the names of their QPs."""
     number, unit = re.fullmatch(r"(\d+)(kb|mb|bytes)", args.message_size).groups()
@@ -80,14 +92,14 @@ def configuration(args):
         ports.append({"name": name, "location": location})
         qps = [{"qp_name": f"QP{i}_{k}",
                 "connection_type": {"choice": "reliable_connection",
-                                    "reliable_connection": {"source_qp_number": 33 + k, "dscp": args.dscp, "ecn": args.ecn}}}
+                                    "reliable_connection": {**QP, "source_qp_number": 33 + k, "dscp": args.dscp, "ecn": args.ecn}}}
                for k in range(args.qps)]
         peer = {"name": f"RoCEv2 {i}", "destination_ip_address": other if sends else "0.0.0.0", "qps": qps}
-        ipv4 = {"name": f"IPv4 {i}", "address": address, "prefix": 24, "gateway": other}
-        ethernet = {"name": f"Ethernet {i}", "mac": f"10:22:00:00:00:{i + 1:02x}", "mtu": args.mtu,
+        ipv4 = {"name": f"Ipv4 Port {i}", "address": address, "prefix": 24, "gateway": other}
+        ethernet = {"name": f"Ethernet Port {i}", "mac": f"10:17:00:00:00:{i + 1:02x}", "mtu": args.mtu,
                     "connection": {"choice": "port_name", "port_name": name}, "ipv4_addresses": [ipv4]}
-        devices.append({"name": f"Device {i}", "ethernets": [ethernet],
-                        "rocev2": {"ipv4_interfaces": [{"ipv4_name": f"IPv4 {i}", "ib_mtu": args.ib_mtu, "peers": [peer]}]}})
+        devices.append({"name": f"Device Port {i}", "ethernets": [ethernet],
+                        "rocev2": {"ipv4_interfaces": [{"ipv4_name": ipv4["name"], "ib_mtu": args.mtu, "peers": [peer]}]}})
         # SONiC gives a port that only receives flows too: without a destination they send nothing.
         flows = [{"name": qp["qp_name"], "tx_endpoint": qp["qp_name"], "message_size": int(number), "message_size_unit": unit,
                   "rocev2_verb": {"choice": "send_with_immediate", "send_with_immediate": {"immediate_data": "bb"}}} for qp in qps]
@@ -99,12 +111,10 @@ def configuration(args):
             "connection_type": {"choice": "reliable_connection", "reliable_connection": {
                 "ack": marking, "nak": marking, "enable_retransmission_timeout": True, "retransmission_timeout_value": args.timeout,
                 "retransmission_retry_count": 254}},
-            "dcqcn_settings": {"enable_dcqcn": args.dcqcn, "alpha_g": "1020", "initial_alpha": "1000",
-                               "maximum_rate_decrement_at_time": 12}}}]})
+            "dcqcn_settings": {**DCQCN, "enable_dcqcn": args.dcqcn}}}]})
     return {"ports": ports, "devices": devices, "stateful_flows": {"rocev2": [{"tx_ports": [sender]} for sender in senders]},
-            "layer1": [{"name": "layer 1", "port_names": [port["name"] for port in ports], "speed": f"speed_{args.speed}_gbps",
-                        "ieee_media_defaults": False, "auto_negotiate": False}],
-            "options": {"port_options": {"location_preemption": True}, "per_port_options": options}}
+            "layer1": [{**LAYER1, "name": "L1 config", "port_names": [port["name"] for port in ports], "speed": f"speed_{args.speed}_gbps"}],
+            "options": {"port_options": {"data_integrity": False, "location_preemption": True}, "per_port_options": options}}
 
 
 def wait_until(what, seconds, done):
@@ -261,8 +271,7 @@ def arguments():
     add("--message-size", type=size, default="1mb", metavar="SIZE", help="1mb, 128kb, 4kb ... (default: %(default)s)")
     add("--qps", type=positive, default=1, help="of each sending port (default: %(default)s)")
     add("--both-ways", action="store_true", help="two ports, which send to each other")
-    add("--mtu", type=positive, default=1500, help="of ethernets, bytes (default: %(default)s)")
-    add("--ib-mtu", type=positive, default=1024, help="bytes (default: %(default)s)")
+    add("--mtu", type=positive, default=9100, help="of ethernets, and ib_mtu, bytes (default: %(default)s); an interface with less has smaller packets")
     add("--dscp", type=int, default=3, help="of data (default: %(default)s)")
     add("--ecn", default="non_ect", choices=("non_ect", "ect_0", "ect_1"), help="of data (default: %(default)s)")
     add("--dcqcn", action="store_true", help="CNPs slow the flows down")

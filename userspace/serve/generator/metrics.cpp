@@ -4,6 +4,7 @@
 #include <ctime>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -179,7 +180,7 @@ std::string Generator::port_metrics(Object &request) {
 
 namespace {
 
-// A plain flow: the sum of those with its name.
+// A plain flow between ports: the model has a row for each name, port_tx and port_rx.
 struct PlainRow {
   const otg::PlainFlow *flow = nullptr; // the first
   std::string port_tx, port_rx;         // "": several, or none
@@ -258,8 +259,9 @@ std::string Generator::flow_metrics(Object &request) {
   const auto wanted_names = request.texts("metric_names");
   request.unsupported("tagged_metrics");
   const otg::Config &config = setup_->config;
-  std::map<std::string, PlainRow> sums;
-  std::vector<std::string> order;
+  using Key = std::tuple<std::string, size_t, std::vector<size_t>>; // name, tx, rx
+  std::map<Key, PlainRow> sums;
+  std::vector<Key> order;
   std::vector<std::string_view> known; // also those without metrics
   for (size_t port = 0; port < setup_->units.size(); port++) {
     const Unit &unit = *setup_->units[port];
@@ -269,12 +271,13 @@ std::string Generator::flow_metrics(Object &request) {
       known.emplace_back(flow.name);
       if (!flow.enabled)
         continue;
-      PlainRow &sum = sums[flow.name];
+      const Key key{flow.name, flow.tx_port, flow.rx_ports};
+      PlainRow &sum = sums[key];
       if (!sum.flow) {
-        order.push_back(flow.name);
+        order.push_back(key);
         sum.flow = &flow;
         sum.port_tx = config.ports[flow.tx_port].name;
-        sum.port_rx = flow.rx_ports.empty() ? "" : config.ports[flow.rx_ports.front()].name;
+        sum.port_rx = flow.rx_ports.size() == 1 ? config.ports[flow.rx_ports.front()].name : "";
       }
       const auto sent = at_or_none(unit.now().plain_sent, place),
                  before = at_or_none(unit.before().plain_sent, place);
@@ -304,10 +307,10 @@ std::string Generator::flow_metrics(Object &request) {
       request.error("flow_names",
                     {fmt::format("there is no flow '{}'", name), parse::hint_from(name, known)});
   Json rows = Json::array();
-  for (const std::string &name : order) {
-    if (!names.empty() && std::ranges::find(names, name) == names.end())
+  for (const Key &key : order) {
+    if (!names.empty() && std::ranges::find(names, std::get<0>(key)) == names.end())
       continue;
-    Json row = row_of(sums[name]);
+    Json row = row_of(sums[key]);
     if (!wanted_names.empty())
       for (auto column = row.begin(); column != row.end();)
         column = column.key() == "name" ||

@@ -275,16 +275,17 @@ NextHop next_hop(const Config &config, size_t interface, const Address &to) {
 
 namespace {
 
-// The interfaces between which a flow of devices goes, if it names such.
-std::optional<std::pair<size_t, size_t>> device_way(const Config &config,
-                                                    const otg::PlainFlow &flow) {
+using Pair = std::pair<std::string, std::string>;
+
+// The interfaces between which frames of a pair of devices go, if it names such.
+std::optional<std::pair<size_t, size_t>> device_way(const Config &config, const Pair &pair) {
   const auto named = [&](const std::string &name) -> std::optional<size_t> {
     for (size_t i = 0; i < config.interfaces.size(); i++)
       if (config.interfaces[i].name == name)
         return i;
     return {};
   };
-  const auto from = named(flow.tx_device), to = named(flow.rx_device);
+  const auto from = named(pair.first), to = named(pair.second);
   return from && to ? std::optional(std::pair(*from, *to)) : std::nullopt;
 }
 
@@ -308,28 +309,43 @@ const otg::Ethernet *only_ethernet(const Config &config, size_t port) {
   return only;
 }
 
-using MacOf = std::function<packet::Mac(size_t port)>;
-
-// Where a flow's frames go first: the neighbour that answered; else the MAC of the receiver.
+// Where frames of a pair go first: the neighbour that answered; else the MAC of the receiver. A
+// flow of ports has a pair without names.
 std::optional<packet::Mac> destination_mac(const Config &config, const otg::PlainFlow &flow,
-                                           const HopMacs &macs, const MacOf &mac_of) {
-  if (const auto way = device_way(config, flow)) {
+                                           const Pair &pair, const HopMacs &macs,
+                                           const MacOf &mac_of) {
+  if (const auto way = device_way(config, pair)) {
     const auto hop =
         macs.find(next_hop(config, way->first, config.interfaces[way->second].address));
     return hop == macs.end() ? std::nullopt : std::optional(hop->second);
   }
-  if (flow.rx_ports.empty())
+  const otg::Ethernet *there = ethernet_named(config, pair.second);
+  if (!there && flow.rx_ports.empty())
     return {};
-  const otg::Ethernet *there = flow.rx_device.empty() ? only_ethernet(config, flow.rx_ports.front())
-                                                      : ethernet_named(config, flow.rx_device);
-  return there && there->mac ? *there->mac : mac_of(flow.rx_ports.front());
+  const size_t port = there ? there->port : flow.rx_ports.front();
+  if (pair.second.empty())
+    there = only_ethernet(config, port);
+  return there && there->mac ? *there->mac : mac_of(port);
 }
 
-packet::Mac source_mac(const Config &config, const otg::PlainFlow &flow, const MacOf &mac_of) {
-  const otg::Ethernet *own = ethernet_named(config, flow.tx_device);
-  if (const auto way = device_way(config, flow))
+packet::Mac source_mac(const Config &config, const otg::PlainFlow &flow, const Pair &pair,
+                       const MacOf &mac_of) {
+  const otg::Ethernet *own = ethernet_named(config, pair.first);
+  if (const auto way = device_way(config, pair))
     own = &config.ethernets[config.interfaces[way->first].ethernet];
   return own && own->mac ? *own->mac : mac_of(flow.tx_port);
+}
+
+// Writes the MACs of all pairs, which frames have in turn, at byte `at` of the headers.
+void set_macs(packet::FrameShape &frame, uint32_t at, const std::vector<packet::Mac> &macs) {
+  std::ranges::copy(macs.front(), frame.headers.begin() + at);
+  if (std::ranges::all_of(macs, [&](const packet::Mac &mac) { return mac == macs.front(); }))
+    return;
+  packet::Variation field{
+      .bit = 8 * at, .bits = 48, .kind = packet::Variation::Kind::Values, .count = macs.size()};
+  for (const packet::Mac &mac : macs)
+    field.values.push_back(packet::get_bits(mac, 0, 48));
+  frame.variations.push_back(std::move(field));
 }
 
 } // namespace
@@ -347,11 +363,16 @@ Result<std::vector<requester::PlainFlow>> plain_flows(const Config &config, cons
     flow.span = given.span;
     flow.id = static_cast<uint16_t>(number);
     flow.line_bits = line_bits;
+    std::vector<packet::Mac> sources, destinations;
+    for (const Pair &pair : given.pairs.empty() ? std::vector<Pair>(1) : given.pairs) {
+      sources.push_back(source_mac(config, given, pair, mac_of));
+      destinations.push_back(
+          destination_mac(config, given, pair, macs, mac_of).value_or(packet::Mac{}));
+    }
     if (given.resolve_dst_mac)
-      if (const auto mac = destination_mac(config, given, macs, mac_of))
-        std::ranges::copy(*mac, flow.frame.headers.begin());
+      set_macs(flow.frame, 0, destinations);
     if (given.resolve_src_mac)
-      std::ranges::copy(source_mac(config, given, mac_of), flow.frame.headers.begin() + 6);
+      set_macs(flow.frame, 6, sources);
     XR_TRY(requester::check_plain(flow).in(fmt::format("flow '{}'", given.name)));
     all.push_back(std::move(flow));
   }
@@ -385,8 +406,9 @@ Plan make_plan(const Config &config, const std::string &netns) {
     plan.ports[flow.tx_port].plain_flows.push_back(i);
     for (const size_t port : flow.rx_ports)
       plan.ports[port].request.all_frames = true;
-    if (const auto way = device_way(config, flow); way && flow.resolve_dst_mac)
-      asked.insert(next_hop(config, way->first, config.interfaces[way->second].address));
+    for (const Pair &pair : flow.pairs)
+      if (const auto way = device_way(config, pair); way && flow.resolve_dst_mac)
+        asked.insert(next_hop(config, way->first, config.interfaces[way->second].address));
   }
   for (size_t i = 0; i < config.interfaces.size(); i++)
     if (const otg::Interface &own = config.interfaces[i];

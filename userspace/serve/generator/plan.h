@@ -53,6 +53,9 @@ std::pair<std::string, std::string> netns_and_ifname(const std::string &location
 // `netns`: of locations without one.
 Plan make_plan(const otg::Config &config, const std::string &netns);
 
+// The MAC of a port of the configuration.
+using MacOf = std::function<packet::Mac(size_t port)>;
+
 // The MACs of next hops that answered, or that the configuration gives.
 using HopMacs = std::map<NextHop, packet::Mac>;
 // Where frames of an interface go first.
@@ -69,10 +72,10 @@ Result<std::vector<station::StationFlow>> station_flows(const otg::Config &confi
                                                         const endpoint::PortFacts &facts,
                                                         const HopMacs &macs);
 
-// The plain flows of a port, in the order of PortPlan::plain_flows. `mac_of`: of a port.
-Result<std::vector<requester::PlainFlow>>
-plain_flows(const otg::Config &config, const Plan &plan, size_t port, uint64_t line_bits,
-            const HopMacs &macs, const std::function<packet::Mac(size_t port)> &mac_of);
+// The plain flows of a port, in the order of PortPlan::plain_flows.
+Result<std::vector<requester::PlainFlow>> plain_flows(const otg::Config &config, const Plan &plan,
+                                                      size_t port, uint64_t line_bits,
+                                                      const HopMacs &macs, const MacOf &mac_of);
 
 // Path of frames of an interface, without destination.
 packet::Path path_of(const otg::Config &config, size_t interface, const packet::Mac &port_mac);

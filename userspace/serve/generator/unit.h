@@ -63,7 +63,6 @@ struct Sample {
 
 using OpenPort =
     std::function<Result<std::unique_ptr<endpoint::StationPort>>(endpoint::StationRequest request)>;
-using MacOf = std::function<packet::Mac(size_t port)>;
 
 class Unit {
 public:

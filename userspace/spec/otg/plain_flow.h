@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "packet/frame_schedule.h"
@@ -11,15 +12,17 @@
 
 namespace xr::otg {
 
-// One direction between one transmitting port and its receivers. A flow of tx_rx.device is one of
-// these for each pair of devices, and one more for the way back, all with the flow's name, each at
-// the flow's rate.
+// One direction of a flow between one transmitting port and its receivers. A flow of tx_rx.device
+// is one of these for each transmitting port, and one for each on the way back, all with the flow's
+// name; those of one direction share its rate (but a percentage, which is of each port) and its
+// packets.
 struct PlainFlow {
   std::string name;
   size_t tx_port = 0;           // an index in Config::ports
   std::vector<size_t> rx_ports; // empty: none is named, and nothing is counted on arrival
-  // Of tx_rx.device: the names of an Ethernet or an interface; else "".
-  std::string tx_device, rx_device;
+  // Of tx_rx.device: names of an Ethernet or an interface, that of the sender first. Frame n is of
+  // pair n modulo their number.
+  std::vector<std::pair<std::string, std::string>> pairs;
 
   // `stamped` in it: metrics are on, and there is room in its largest frames. The stamp is in the
   // last bytes of the payload. Frames that pause a neighbour have none: their bytes are given.
@@ -30,8 +33,8 @@ struct PlainFlow {
   packet::FrameSpan span;
 
   // The first six bytes of the frame, and the next six, are 0 for now: the MAC address that the
-  // next hop answered with, and that of the transmitting device (on the way back of a flow whose
-  // destination is to be resolved).
+  // next hop of each pair answered with, and that of its transmitting device (on the way back of a
+  // flow whose destination is to be resolved).
   bool resolve_dst_mac = false, resolve_src_mac = false;
 
   // metrics: without `enabled` none of the others is set.

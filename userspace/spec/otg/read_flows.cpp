@@ -18,11 +18,11 @@ namespace xr::otg {
 
 namespace {
 
-// One pair of ends.
+// From one port, in one direction.
 struct Way {
   size_t tx = 0;
   std::vector<size_t> rx;
-  std::string tx_device = {}, rx_device = {};
+  std::vector<std::pair<std::string, std::string>> pairs = {};
   bool back = false;
 };
 
@@ -90,6 +90,18 @@ Way read_ports(Object &port, const Config &config) {
   return way;
 }
 
+void add_pair(std::vector<Way> &ways, const Way &one) {
+  const auto same = std::ranges::find_if(
+      ways, [&](const Way &way) { return way.tx == one.tx && way.back == one.back; });
+  if (same == ways.end()) {
+    ways.push_back(one);
+    return;
+  }
+  same->pairs.push_back(one.pairs.front());
+  if (std::ranges::find(same->rx, one.rx.front()) == same->rx.end())
+    same->rx.push_back(one.rx.front());
+}
+
 std::vector<Way> read_devices(Object &device, const Config &config) {
   std::vector<Way> ways;
   const bool mesh = device.word("mode", {"mesh", "one_to_one"}, 0) == 0;
@@ -109,9 +121,9 @@ std::vector<Way> read_devices(Object &device, const Config &config) {
       }
       const size_t tx = port_of_device(device, "tx_names", from[i], config);
       const size_t rx = port_of_device(device, "rx_names", to[k], config);
-      ways.push_back({tx, {rx}, from[i], to[k]});
+      add_pair(ways, {tx, {rx}, {{from[i], to[k]}}, false});
       if (both)
-        ways.push_back({rx, {tx}, to[k], from[i], true});
+        add_pair(ways, {rx, {tx}, {{to[k], from[i]}}, true});
     }
   return ways;
 }
@@ -247,6 +259,28 @@ void check_headers(const Object &root, const Config &config) {
   }
 }
 
+// The part of the ways of one direction that this one sends: by its pairs of devices.
+void share(PlainFlow &made, const Way &way, const std::vector<Way> &ways) {
+  uint64_t before = 0, all = 0;
+  for (const Way &each : ways) {
+    if (each.back != way.back)
+      continue;
+    before += &each < &way ? each.pairs.size() : 0;
+    all += each.pairs.size();
+  }
+  if (way.pairs.size() == all)
+    return;
+  const auto part = [&](uint64_t whole) {
+    const auto until = [&](uint64_t pairs) {
+      return static_cast<uint64_t>(packet::Wide{whole} * pairs / all);
+    };
+    return std::max<uint64_t>(1, until(before + way.pairs.size()) - until(before));
+  };
+  made.span.packets = part(made.span.packets);
+  if (made.rate.kind != packet::FrameRate::Kind::Percent)
+    made.rate.value = part(made.rate.value);
+}
+
 void read_flow(Object &flow, Config &config, std::set<std::string> &names) {
   PlainFlow made;
   made.name = flow.needed_text("name");
@@ -269,9 +303,9 @@ void read_flow(Object &flow, Config &config, std::set<std::string> &names) {
       flow.warning("tx_rx.port.rx_names", "no port is named that counts what arrives");
     made.tx_port = way.tx;
     made.rx_ports = way.rx;
-    made.tx_device = way.tx_device;
-    made.rx_device = way.rx_device;
+    made.pairs = way.pairs;
     PlainFlow &added = config.plain_flows.emplace_back(made);
+    share(added, way, ways);
     if (way.back) {
       added.frame = swapped(made.frame, headers.swaps);
       added.resolve_src_mac = made.resolve_dst_mac;
