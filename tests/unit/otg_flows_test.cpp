@@ -460,6 +460,57 @@ TEST(OtgFlows, ADevicesNameIsThatOfItsFirstInterface) {
             (std::pair<std::string, std::string>("ip tx", "ip rx")));
 }
 
+// What a script leaves out is of the pairs, so that frames can be routed.
+TEST(OtgFlows, FramesBetweenDevicesHaveTheirAddresses) {
+  Config config = two_ports();
+  for (size_t i = 0; i < 3; i++) {
+    config.ethernets[i].mac = packet::Mac{2, 0, 0, 0, 0, static_cast<uint8_t>(i)};
+    config.interfaces[i].address = {0, 0, ROCE_MAPPED_PREFIX,
+                                    roce_swap32(0xc0000201U + static_cast<uint32_t>(i))};
+  }
+  const auto read_with = [&](const char *packet) {
+    Config made = config;
+    Json flow = Json::parse(R"({"name": "f", "tx_rx": {"device": {"tx_names": ["ip tx", "ip tx"],
+      "rx_names": ["ip rx", "ip third"], "mode": "one_to_one", "bidirectional": true}}})");
+    if (*packet)
+      flow["packet"] = Json::parse(packet);
+    Json json = {{"flows", {flow}}};
+    Findings findings;
+    Object root(json, findings, "a configuration");
+    read_flows(root, made);
+    EXPECT_TRUE(findings.ok());
+    Json again = json; // what GET shows is the same flow
+    Config other = config;
+    Object second(again, findings, "a configuration");
+    read_flows(second, other);
+    EXPECT_EQ(again, json);
+    EXPECT_EQ(other.plain_flows[0].frame, made.plain_flows[0].frame);
+    return made.plain_flows;
+  };
+  for (const char *packet : {"", "[]", R"([{"ethernet": {}}, {"ipv4": {}}, {"tcp": {}}])"}) {
+    const auto flows = read_with(packet);
+    const Bytes first = frame_of(flows[0], 0), second = frame_of(flows[0], 1);
+    EXPECT_EQ(first[11], 0) << packet;
+    EXPECT_EQ(Bytes(first.begin() + 26, first.begin() + 34), (Bytes{192, 0, 2, 1, 192, 0, 2, 2}));
+    EXPECT_EQ(Bytes(second.begin() + 26, second.begin() + 34), (Bytes{192, 0, 2, 1, 192, 0, 2, 3}));
+  }
+  const auto given = read_with(R"([{"ethernet": {}}, {"ipv4": {"src": {"value": "10.0.0.1"}}}])");
+  const Bytes frame = frame_of(given[0], 1);
+  EXPECT_EQ(Bytes(frame.begin() + 26, frame.begin() + 34), (Bytes{10, 0, 0, 1, 192, 0, 2, 3}));
+}
+
+TEST(OtgFlows, GtpHasItsLengthAndItsOptions) {
+  const std::string before = "[" + kEthernet + R"(, {"ipv4": {}}, {"udp": {}}, )";
+  Bytes frame = frame_of(good(before + R"({"gtpv1": {"teid": {"value": 7}, "message_type":
+    {"value": 255}}}, {"ipv4": {}}])"));
+  EXPECT_EQ(Bytes(frame.begin() + 42, frame.begin() + 50), (Bytes{0x30, 255, 0, 20, 0, 0, 0, 7}));
+  EXPECT_EQ(frame[50], 0x45);
+  frame = frame_of(good(before + R"({"gtpv1": {"s_flag": {"value": 1}, "squence_number":
+    {"value": 258}, "message_length": {"value": 9}}}])"));
+  EXPECT_EQ(Bytes(frame.begin() + 42, frame.begin() + 54),
+            (Bytes{0x32, 0, 0, 9, 0, 0, 0, 0, 1, 2, 0, 0}));
+}
+
 TEST(OtgFlows, StampsWhereThereIsRoom) {
   const std::string udp = "[" + kEthernet + R"(, {"ipv4": {}}, {"udp": {}}])";
   const std::string metrics =

@@ -83,11 +83,6 @@ private:
   std::string text_;
 };
 
-std::string mac_text(const packet::Mac &mac) {
-  return fmt::format("{:02x}:{:02x}:{:02x}:{:02x}:{:02x}:{:02x}", mac[0], mac[1], mac[2], mac[3],
-                     mac[4], mac[5]);
-}
-
 const char *up_or_down(bool up) { return up ? "up" : "down"; }
 
 constexpr double kGigabits = 8e-9; // of bytes
@@ -491,7 +486,7 @@ Json Generator::neighbours(Object &request, bool ipv4) const {
       Json row = {{"ethernet_name", ethernet},
                   {ipv4 ? "ipv4_address" : "ipv6_address", parse::address_text(hop.address)}};
       if (const auto mac = setup_->units[port]->mac_of(hop))
-        row["link_layer_address"] = mac_text(*mac);
+        row["link_layer_address"] = packet::mac_text(*mac);
       rows.push_back(std::move(row));
     }
   return rows;

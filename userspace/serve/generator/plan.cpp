@@ -338,6 +338,8 @@ packet::Mac source_mac(const Config &config, const otg::PlainFlow &flow, const P
 
 // Writes the MACs of all pairs, which frames have in turn, at byte `at` of the headers.
 void set_macs(packet::FrameShape &frame, uint32_t at, const std::vector<packet::Mac> &macs) {
+  std::erase_if(frame.variations,
+                [&](const packet::Variation &field) { return field.bit == 8 * at; });
   std::ranges::copy(macs.front(), frame.headers.begin() + at);
   if (std::ranges::all_of(macs, [&](const packet::Mac &mac) { return mac == macs.front(); }))
     return;

@@ -208,6 +208,39 @@ void HeaderStack::vxlan(Object &object) {
   take(object, {.key = "reserved1", .bits = 8});
 }
 
+// 3GPP TS 29.281, 5.1. The length counts what follows the first eight bytes.
+void HeaderStack::gtpv1(Object &object) {
+  const uint32_t from = size();
+  take(object, {.key = "version", .bits = 3, .otherwise = 1});
+  take(object, {.key = "protocol_type", .bits = 1, .otherwise = 1});
+  take(object, {.key = "reserved", .bits = 1});
+  bool more = false;
+  for (const char *key : {"e_flag", "s_flag", "pn_flag"}) {
+    const Pattern flag = take(object, {.key = key, .bits = 1});
+    more = more || flag.value != 0;
+    if (flag.variation)
+      object.error(key, {"it decides how long the header is, and may not vary", "one value"});
+  }
+  take(object, {.key = "message_type", .bits = 8});
+  if (take(object, {.key = "message_length", .bits = 16, .automatic = Automatic::Absent}).automatic)
+    shape_.lengths.push_back({from + 2, from + 8});
+  take(object, {.key = "teid", .bits = 32});
+  if (!more) {
+    for (const char *key :
+         {"squence_number", "n_pdu_number", "next_extension_header_type", "extension_headers"})
+      object.unused(key, "e_flag, s_flag and pn_flag are 0");
+    return;
+  }
+  take(object, {.key = "squence_number", .bits = 16});
+  take(object, {.key = "n_pdu_number", .bits = 8});
+  take(object, {.key = "next_extension_header_type", .bits = 8});
+  object.each("extension_headers", "an extension header", [&](Object &extension) {
+    take(extension, {.key = "extension_length", .bits = 8});
+    take(extension, {.key = "contents", .bits = 48});
+    take(extension, {.key = "next_extension_header", .bits = 8});
+  });
+}
+
 void HeaderStack::arp(Object &object) {
   take(object, {.key = "hardware_type", .bits = 16, .otherwise = 1});
   take(object, {.key = "protocol_type", .bits = 16, .otherwise = 0x0800});

@@ -54,6 +54,7 @@ private:
   void tcp(Object &object);
   void gre(Object &object);
   void vxlan(Object &object);
+  void gtpv1(Object &object);
   void arp(Object &object);
   void icmp(Object &object);
   void custom(Object &object);

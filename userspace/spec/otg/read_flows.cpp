@@ -10,8 +10,10 @@
 #include "otg/read_headers.h"
 #include "otg/read_patterns.h"
 #include "otg/read_schedule.h"
+#include "packet/frame.h"
 #include "packet/header_match.h"
 #include "packet/trailer.h"
+#include "parse/address.h"
 #include "parse/words.h"
 
 namespace xr::otg {
@@ -144,6 +146,82 @@ std::vector<Way> read_ways(Object &flow, const Config &config) {
       },
       true);
   return ways;
+}
+
+// The Ethernet and the IP address of one end of a pair.
+struct End {
+  const Ethernet *ethernet = nullptr;
+  const Interface *interface = nullptr;
+};
+
+End end_of(const std::string &name, const Config &config) {
+  for (const Interface &interface : config.interfaces)
+    if (interface.name == name)
+      return {&config.ethernets[interface.ethernet], &interface};
+  for (const Ethernet &ethernet : config.ethernets)
+    if (ethernet.name == name)
+      return {&ethernet, nullptr};
+  return {};
+}
+
+// One value, or as many as there are pairs. Null: an end has none.
+Json pattern_of(const std::vector<std::string> &values) {
+  if (values.empty() || std::ranges::find(values, "") != values.end())
+    return {};
+  if (std::ranges::all_of(values, [&](const std::string &each) { return each == values.front(); }))
+    return {{"choice", "value"}, {"value", values.front()}};
+  return {{"choice", "values"}, {"values", values}};
+}
+
+// What a script leaves out of frames between devices is of their pairs: the headers up to IP, the
+// source's MAC, and the addresses of the first IP header. Where one port sends.
+void write_ends(Object &flow, const std::vector<Way> &ways, const Config &config) {
+  const auto back = std::ranges::count_if(ways, [](const Way &way) { return way.back; });
+  if (ways.size() - static_cast<size_t>(back) != 1 || ways.front().pairs.empty())
+    return;
+  std::vector<std::string> macs, sources, destinations;
+  bool ipv4 = true, ipv6 = true;
+  for (const auto &[from, to] : ways.front().pairs) {
+    const End tx = end_of(from, config), rx = end_of(to, config);
+    const bool ip = tx.interface && rx.interface && tx.interface->ipv4 == rx.interface->ipv4;
+    macs.push_back(tx.ethernet && tx.ethernet->mac ? packet::mac_text(*tx.ethernet->mac) : "");
+    sources.push_back(ip ? parse::address_text(tx.interface->address) : "");
+    destinations.push_back(ip ? parse::address_text(rx.interface->address) : "");
+    ipv4 = ipv4 && ip && tx.interface->ipv4;
+    ipv6 = ipv6 && ip && !tx.interface->ipv4;
+  }
+  const char *network = ipv4 ? "ipv4" : ipv6 ? "ipv6" : "";
+  Json headers = Json::array({{{"ethernet", Json::object()}}});
+  if (*network)
+    headers.push_back({{network, Json::object()}});
+  Json *given = flow.value("packet");
+  if (given && given->is_array() && given->empty())
+    *given = headers;
+  flow.set_default("packet", headers);
+  given = flow.value("packet");
+  const auto write = [](Json &header, const char *kind, const char *key,
+                        const std::vector<std::string> &values) {
+    const Json pattern = pattern_of(values);
+    if (pattern.is_null() || (header.contains(kind) && !header[kind].is_object()))
+      return;
+    if (Json &fields = header[kind]; !fields.contains(key))
+      fields[key] = pattern;
+  };
+  for (size_t i = 0; given->is_array() && i < given->size() && i < 8; i++) {
+    Json &header = (*given)[i];
+    if (!header.is_object())
+      return;
+    const bool bare = header.empty() || header.value("choice", Json()) == "ethernet";
+    if (i == 0 && (bare || header.contains("ethernet")))
+      write(header, "ethernet", "src", macs);
+    if (*network && (header.contains(network) || header.value("choice", Json()) == network)) {
+      write(header, network, "src", sources);
+      write(header, network, "dst", destinations);
+      return;
+    }
+    if (header.contains("ipv4") || header.contains("ipv6"))
+      return;
+  }
 }
 
 packet::Fill read_fill(Object &flow) {
@@ -288,6 +366,7 @@ void read_flow(Object &flow, Config &config, std::set<std::string> &names) {
     flow.error("name", {fmt::format("{} is a flow already", shown(Json(made.name))),
                         "each flow needs a name of its own"});
   const std::vector<Way> ways = read_ways(flow, config);
+  write_ends(flow, ways, config);
   const ReadHeaders headers = read_headers(flow);
   made.frame = headers.shape;
   made.resolve_dst_mac = headers.resolve_dst_mac;

@@ -23,7 +23,7 @@ const std::array<HeaderStack::Kind, HeaderStack::kKinds> HeaderStack::kinds{{
     {"tcp", "a TCP header", &HeaderStack::tcp, 0, kTcp},
     {"udp", "a UDP header", &HeaderStack::udp, 0, kUdp},
     {"gre", "a GRE header", &HeaderStack::gre, 0, 47},
-    {"gtpv1", "", nullptr, 0, -1},
+    {"gtpv1", "a GTP-U header", &HeaderStack::gtpv1, 0, -1},
     {"gtpv2", "", nullptr, 0, -1},
     {"arp", "an ARP message", &HeaderStack::arp, 0x0806, -1},
     {"icmp", "an ICMP message", &HeaderStack::icmp, 0, 1},
