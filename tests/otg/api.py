@@ -52,7 +52,7 @@ def fixtures(client, folder, ports):
         answer = client.right("POST", "/config", config)
         got = client.right("GET", "/config")
         within(config, got, name.stem)
-        need(client.right("POST", "/config", got).get("warnings", []) is not None, name)
+        client.right("POST", "/config", got)
         again = client.right("GET", "/config")
         need(got == again, f"{name}: what GET gave is another configuration after POST")
         client.right("POST", "/control/state", {"choice": "protocol", "protocol": {"choice": "all", "all": {"state": "start"}}})

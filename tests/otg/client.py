@@ -62,6 +62,8 @@ class Client:
         status, answer = self.call(method, path, value)
         if status != 200:
             raise Wrong(f"{method} {path}: status {status}: {answer}")
+        if (method, path) in (("POST", "/config"), ("POST", "/control/state")) and not isinstance(answer.get("warnings"), list):
+            raise Wrong(f"{method} {path}: no list of warnings, whose length clients ask for: {answer}")
         return answer
 
     def traffic(self, state, names=()):

@@ -108,7 +108,7 @@ for size in (64, 128, 1518):
     time.sleep(1)
     equal([0, 0], [metrics("flow")[0][key] for key in ("frames_tx_rate", "frames_rx_rate")], "rates a second after the end")
 
-# No room for a stamp: each flow is told by its headers. No row without metrics, and 0 where nothing came.
+# No room for a stamp: each flow is known by its headers. No row without metrics, and 0 where nothing came.
 configure([flow("tcp", 64, TCP), flow("tag", 68, VLAN), flow("pfc", 64, PFC), flow("none", 64, UDP, metrics={}),
            flow("elsewhere", 64, TCP, tx_rx={"port": {"tx_name": "B", "rx_names": ["B"]}}, rate={"pps": 1})])
 flows, ports = {}, {}

@@ -44,7 +44,7 @@ class Suite:
     options: tuple = ()
     stand_ins: tuple = ()
     older: bool = False  # written for an older client
-    copied: dict = field(default_factory=dict)  # texts of a copy that users are told to replace
+    copied: dict = field(default_factory=dict)  # texts of a copy that users have to replace
 
 
 SUITES = [
@@ -294,7 +294,7 @@ def text(found):
 
 
 def section(found):
-    """What stands between the markers of the page."""
+    """What is between the markers of the page."""
     rows = counts(found)
     lines = ["| suite | commit | tests | passed |", "| --- | --- | --- | --- |"]
     lines += [f"| [{name}](https://github.com/open-traffic-generator/{name}) | {version} | {tests} | {passed} |" for name, version, tests, passed in rows]

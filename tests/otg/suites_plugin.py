@@ -26,7 +26,7 @@ def report(**row):
 
 
 class Anything:
-    """Stands for what is called for its side effects alone: traces of telemetry."""
+    """In place of what is called for its side effects alone: traces of telemetry."""
 
     def __init__(self, *_, **__):
         pass

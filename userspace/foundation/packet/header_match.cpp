@@ -9,7 +9,7 @@ namespace xr::packet {
 
 namespace {
 
-// Where the IP header behind Ethernet and its tags begins; 0: there is none.
+// Where the IP header after Ethernet and its tags begins; 0: there is none.
 uint32_t ip_at(std::span<const uint8_t> frame) {
   uint32_t at = ROCE_ETH_LEN;
   for (; frame.size() > at; at += ROCE_VLAN_LEN) {
@@ -27,7 +27,7 @@ void clear(std::span<uint8_t> mask, uint32_t from, uint32_t bytes) {
     mask[i] = 0;
 }
 
-// Of the IP header at 0.
+// The IP header is at 0.
 void clear_changed(std::span<uint8_t> mask, bool ipv4) {
   constexpr uint32_t kTtl = 8, kHopLimit = 7;
   const uint32_t ecn_at = 1;

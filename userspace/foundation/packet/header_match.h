@@ -21,7 +21,7 @@ public:
   bool holds(std::span<const uint8_t> frame) const;
   // The bits that all its frames have, the others 0.
   const std::vector<uint8_t> &value() const { return value_; }
-  // Frames of both cannot be told apart.
+  // The headers of both are the same.
   bool operator==(const HeaderMatch &) const = default;
 
 private:

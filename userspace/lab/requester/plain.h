@@ -53,7 +53,7 @@ public:
   // only a paused one resumed.
   void pause(size_t flow, uint64_t now);
   void resume(size_t flow, uint64_t now);
-  // Of a stopped flow: its frames from the next start on. Its counts stay.
+  // The frames of a stopped flow from its next start on. Its counts stay.
   void replace(size_t flow, PlainFlow with);
   const PlainCounts &counts(size_t flow) const { return flows_[flow].counts; }
   // Whether any frame of it has a stamp, so that PlainReceiver counts it.

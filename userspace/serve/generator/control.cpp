@@ -56,7 +56,7 @@ http::Answer Generator::act(const std::string &body) {
   Findings findings;
   if (parsed(body, findings, "{\"choice\": \"protocol\", ...}"); !findings.ok())
     return failures(400, findings.all_errors());
-  return failure(501, {"actions are not supported", "POST /control/state"});
+  return failure(501, {"actions (ping, reboot) are not supported", ""});
 }
 
 std::vector<size_t> Generator::choose_ports(const std::vector<std::string> &names,

@@ -82,7 +82,7 @@ public:
   // Asks for the MACs of next hops that are not known, and gives the flows their paths from their
   // next start on.
   Status start_protocols(const MacOf &mac_of);
-  // Stops the stateful flows, whose counts stay, and forgets the MACs. Plain flows go on.
+  // Stops the stateful flows, whose counts stay, and forgets the MACs. Plain flows continue.
   void stop_protocols();
   bool protocols() const { return protocols_; }
   std::optional<packet::Mac> mac_of(const NextHop &hop) const;

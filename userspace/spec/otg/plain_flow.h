@@ -27,7 +27,8 @@ struct PlainFlow {
   // `stamped` in it: metrics are on, and there is room in its largest frames. The stamp is in the
   // last bytes of the payload. Frames that pause a neighbour have none: their bytes are given.
   packet::FrameShape frame;
-  bool unstamped = false; // metrics are on, and some frames have no stamp: headers tell them
+  bool unstamped =
+      false; // metrics are on, and some frames have no stamp: they are known by their headers
   packet::FrameSizes sizes;
   packet::FrameRate rate; // bps and its multiples are of frames with FCS, without preamble and gap
   packet::FrameSpan span;
