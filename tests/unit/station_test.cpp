@@ -245,6 +245,30 @@ TEST_F(Stations, NeighboursAreAskedForAndTheAbsentGivenUp) {
   EXPECT_TRUE(a_.neighbours().settled(now_));
   EXPECT_FALSE(a_.neighbours().mac(1));
   EXPECT_EQ(b_.responder().counts().arp, 1U);
+  // Questions for others are no frames of a station's own.
+  EXPECT_EQ(a_.neighbour_frames().sent, 1 + Neighbours::kTries);
+  EXPECT_EQ(a_.neighbour_frames().received, 1U);
+  EXPECT_EQ(b_.neighbour_frames().sent, 1U);
+  EXPECT_EQ(b_.neighbour_frames().received, 1U);
+  EXPECT_GE(b_.neighbour_frames().sent_bytes, 42U);
+}
+
+// What is stopped can be started again, and its counts stay until then.
+TEST_F(Stations, AllAreStopped) {
+  start(a_, {0}, now_ + 1000);
+  run_for(3 * kMillisecond);
+  a_.pause(std::vector<size_t>{0});
+  a_.stop_all();
+  run_for(5 * kMillisecond);
+  const uint64_t packets = sent(a_, 0).packets;
+  EXPECT_GT(packets, 0U);
+  EXPECT_EQ(a_.facts(0).state, FlowState::Stopped);
+  EXPECT_FALSE(a_.facts(0).busy);
+  EXPECT_EQ(a_.facts(1).state, FlowState::Stopped);
+  start(a_, {0}, now_ + 1000);
+  run_for(kMillisecond);
+  EXPECT_GT(sent(a_, 0).packets, 0U);
+  EXPECT_LT(sent(a_, 0).packets, packets);
 }
 
 // Without an address it would be everybody's responder.
