@@ -89,6 +89,18 @@ NOT_RUN = {
 # SUITE/FILE::TEST, with * as in file names: why it fails here.
 KNOWN = {
     "conformance/feature/b2b/packet/vxlan/*": "counts 4 bytes for an FCS of the inner frame, which VXLAN does not carry (RFC 7348)",
+    "snappi/tests/test_capture.py::*": "its ports have no locations, and a filter by offset after others is not supported",
+    "snappi/tests/test_port_metrics.py::*": "one of its ethernets has no connection; the client's mock server checks nothing",
+    "snappi/tests/test_snappi_object_serialization.py::*": "one of its ethernets has no connection; the client's mock server checks nothing",
+    "snappi-tests/misc/test_stats_filter.py::*": "asks for metrics of ports that its configuration does not have",
+    "snappi-ixnetwork/traffic/test_stats_filter*.py::*": "asks for metrics of ports that its configuration does not have",
+    "snappi-ixnetwork/imix/test_ipv6_imix_predefined_e2e.py::*": "wants frames that are smaller than Ethernet's smallest, 64 bytes",
+    "snappi-ixnetwork/imix/test_standard_imix_predefined_e2e.py::*": "wants frames that are smaller than Ethernet's smallest, 64 bytes",
+    "snappi-ixnetwork/ping/*": "`POST /control/action` is not supported",
+    "snappi-ixnetwork/test_ports.py::*": "one of its ports has no location",
+    "snappi-ixnetwork/traffic-properties/test_append_flow.py::*": "`PATCH /config...` is not supported",
+    "snappi-ixnetwork/traffic-properties/test_delete_flows.py::*": "`PATCH /config...` is not supported",
+    "snappi-ixnetwork/traffic/test_traffic_custom_frame_payload.py::*": "its only header is `custom`, before which it expects those of Ethernet and IPv4",
     "snappi/tests/test_snappi_lists.py::*": "its flows name a port that its configuration does not have; the client's mock server checks nothing",
     "snappi-tests/ip/test_ip_v4v6_device_raw_capture.py::*": "written for a client whose devices had one ethernet each; it fails before a request is sent",
     "snappi-tests/raw/test_basic_flow_stats.py::*": "calls `capture_state` and `transmit_state`, which the client no longer has",
