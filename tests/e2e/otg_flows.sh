@@ -18,14 +18,13 @@ fields=$(tshark -r "$scratch/b.pcapng" -o ip.check_checksum:TRUE -o udp.check_ch
 assert_eq "250 256,198.18.0.1,198.18.1.2,5000,218,1,1" "$fields" "frames in the capture, as tshark reads them"
 assert_eq "6001" "$(tshark -r "$scratch/b.pcapng" -T fields -e udp.dstport 2>/dev/null | sort -u)" "destination ports of every fourth frame"
 
-# Descriptors, maps and programs as after the first rounds; memory within 16 MB.
+# Descriptors, those of maps and programs among them, as after the first rounds; memory within 16 MB. (The machine's maps are of other scenarios too.)
 held() { find "/proc/$serving/fd" -mindepth 1 | wc -l; }
 resident() { sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$serving/status"; }
 clients 8 # until each thread of the server has had a request
-descriptors=$(held) memory=$(resident) maps=$(bpftool map | grep -c '^[0-9]')
+descriptors=$(held) memory=$(resident)
 clients "${XR_ROUNDS:-10}"
 assert_eq "$descriptors" "$(held)" "descriptors after ${XR_ROUNDS:-10} configurations"
 (($(resident) < memory + 16384)) || fail "memory grew from $memory to $(resident) kB"
-(($(bpftool map | grep -c '^[0-9]') <= maps)) || fail "maps grew from $maps to $(bpftool map | grep -c '^[0-9]')"
 end_serve
 wait_for 5 nothing_since "$before" || fail "left in the kernel: $(since "$before")"

@@ -135,7 +135,7 @@ TEST(Plan, FlowsShareTheLineAndHaveTheirPaths) {
   EXPECT_EQ(station_flows(config, plan, 0, facts, macs).get()[0].flow.pmtu, 512U);
   EXPECT_EQ(narrowed(config, 0, facts),
             (std::vector<std::string>{"peer 'R1': packets of 1024 bytes do not fit the MTU 600 of "
-                                      "a: the PMTU is 512 (ip link set dev a mtu 1088)"}));
+                                      "a: the PMTU is 512, as 1024 needs an MTU of 1088"}));
   facts.mtu = 1500;
   EXPECT_TRUE(narrowed(config, 0, facts).empty());
   facts.mtu = 300; // nor does any

@@ -427,11 +427,12 @@ std::vector<std::string> narrowed(const Config &config, size_t port,
   for (const otg::Peer &peer : config.peers)
     if (const uint32_t pmtu = pmtu_of(config, peer, facts);
         pmtu != peer.pmtu && port_of_interface(config, peer.interface) == port)
-      all.push_back(fmt::format(
-          "peer '{}': packets of {} bytes do not fit the MTU {} of {}: the PMTU is {} (ip link set "
-          "dev {} mtu {})",
-          peer.name, peer.pmtu, facts.mtu, facts.ifname, pmtu, facts.ifname,
-          peer.pmtu + otg::transport_headers(config.interfaces[peer.interface].ipv4)));
+      all.push_back(
+          fmt::format("peer '{}': packets of {} bytes do not fit the MTU {} of {}: the PMTU is {}, "
+                      "as {} needs an "
+                      "MTU of {}",
+                      peer.name, peer.pmtu, facts.mtu, facts.ifname, pmtu, peer.pmtu,
+                      peer.pmtu + otg::transport_headers(config.interfaces[peer.interface].ipv4)));
   return all;
 }
 
