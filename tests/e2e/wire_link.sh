@@ -24,10 +24,19 @@ tcp_rate() {
   awk -v bytes=$((ended[0] - began[1])) -v seconds="$(echo "${ended[1]} ${began[0]}" | awk '{ print $1 - $2 }')" \
     'BEGIN { printf "%.0f\n", bytes * 8 / seconds * 1448 / 1514 }'
 }
+# tcp_through WHAT: 20 Mbit/s of frames, of which 1,448 of 1,514 bytes are payload. Never more; less where the machine is busy and TCP
+# waits for a processor: then again.
+tcp_through() {
+  local i rate
+  for ((i = 0; i < 5; i++)); do
+    rate=$(tcp_rate 4)
+    ((rate < 17000000)) || break
+  done
+  within "TCP through $1" "$rate" 17e6 19.4e6
+}
 received() { ip -s -j -n "$right" link show right0 | jq '.[0].stats64.rx.bytes'; }
-# 20 Mbit/s of frames: 1,448 of 1,514 bytes are payload.
 xr link box1 rate 20mbit buffer 200k >/dev/null
-within "TCP through 20 Mbit/s" "$(tcp_rate 4)" 17e6 19.4e6
+tcp_through "20 Mbit/s"
 xr --json link box1 show >"$scratch/link"
 jq -e '.queue.frames_out > 5000 and .queue.backlog_max_bytes <= 200000' "$scratch/link" >/dev/null ||
   fail "$(cat "$scratch/link")"
@@ -35,7 +44,7 @@ jq -e '.queue.frames_out > 5000 and .queue.backlog_max_bytes <= 200000' "$scratc
 # A rule's shaper in the kernel's path of the same direction.
 xr link box1 off >/dev/null
 xr impair box0 add non-roce shape 20mbit burst 5k queue 200k >/dev/null
-within "TCP through a shaper of 20 Mbit/s" "$(tcp_rate 4)" 17e6 19.4e6
+tcp_through "a shaper of 20 Mbit/s"
 xr impair box0 clear >/dev/null
 
 # step 3k: ECT frames that leave a longer queue are marked, and none is lost.
