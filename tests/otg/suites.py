@@ -94,8 +94,8 @@ KNOWN = {
     "snappi/tests/test_snappi_object_serialization.py::*": "one of its ethernets has no connection; the client's mock server checks nothing",
     "snappi-tests/misc/test_stats_filter.py::*": "asks for metrics of ports that its configuration does not have",
     "snappi-ixnetwork/traffic/test_stats_filter*.py::*": "asks for metrics of ports that its configuration does not have",
-    "snappi-ixnetwork/imix/test_ipv6_imix_predefined_e2e.py::*": "wants frames that are smaller than Ethernet's smallest, 64 bytes",
-    "snappi-ixnetwork/imix/test_standard_imix_predefined_e2e.py::*": "wants frames that are smaller than Ethernet's smallest, 64 bytes",
+    "snappi-ixnetwork/imix/test_ipv6_imix_predefined_e2e.py::*": "expects frames of less than 64 bytes, the smallest of Ethernet",
+    "snappi-ixnetwork/imix/test_standard_imix_predefined_e2e.py::*": "expects frames of less than 64 bytes, the smallest of Ethernet",
     "snappi-ixnetwork/ping/*": "`POST /control/action` is not supported",
     "snappi-ixnetwork/test_ports.py::*": "one of its ports has no location",
     "snappi-ixnetwork/traffic-properties/test_append_flow.py::*": "`PATCH /config...` is not supported",
@@ -106,9 +106,9 @@ KNOWN = {
     "snappi-tests/raw/test_basic_flow_stats.py::*": "calls `capture_state` and `transmit_state`, which the client no longer has",
     "snappi-ixnetwork/traffic/test_ip_many_to_many.py::*": "written for a client whose devices had one ethernet each; it fails before a request is sent",
     "snappi-ixnetwork/traffic/test_ip_one_to_one.py::*": "written for a client whose devices had one ethernet each; it fails before a request is sent",
-    "snappi-ixnetwork/capture/test_combined_capture_filters.py::*": "filters out priority 7 (`negate`), and wants the frame that has it",
+    "snappi-ixnetwork/capture/test_combined_capture_filters.py::*": "its filter excludes priority 7 (`negate`); the frame that it expects has priority 7",
     "snappi-ixnetwork/pfc/*": "gives hexadecimal strings where the model has integers; the client refuses them before a request is sent",
-    "snappi-ixnetwork/test_device_connection.py::test_device_without_port_name": "wants the vendor's words for an ethernet without a connection",
+    "snappi-ixnetwork/test_device_connection.py::test_device_without_port_name": "compares the error with the text of another server",
 }
 
 
