@@ -28,6 +28,8 @@ ExperimentResult result() {
   r.measured.flows.resize(1);
   r.measured.flows[0].name = "flow-1";
   r.measured.flows[0].goodput_bps = 1.5e9;
+  r.measured.flows[0].bytes = 187'500'000;
+  r.measured.flows[0].ran_to_ns = 1'000'000'000;
   r.measured.flows[0].drops = 2;
   r.measured.flows[0].end_ns = 9;
   r.measured.queues.resize(1);

@@ -100,6 +100,56 @@ TEST(ImportCm, StartsArePicoseconds) {
   EXPECT_TRUE(notes(imported, "prio of 1 connections"));
 }
 
+// As csg-htsim's EXAMPLES have them: long-lived flows in the background.
+TEST(ImportCm, SizeZeroNeverEnds) {
+  const auto imported = import("Nodes 16\nConnections 2\n0->1 start 0.000000 size 0\n"
+                               "2->3 start 0.000000 size 90000\n");
+  const auto experiment = read(imported);
+  ASSERT_EQ(experiment.scenario.flows.size(), 2U);
+  EXPECT_EQ(experiment.scenario.flows[0].flow.messages, 0U); // unlimited
+  EXPECT_EQ(experiment.scenario.flows[1].flow.messages, 1U);
+  EXPECT_GE(experiment.scenario.duration_ns, 10'000'000U);
+}
+
+// spcl/HTSIM's a2a.cm says 3600, and has 240.
+TEST(ImportCm, AHeaderThatPromisesMoreIsNoted) {
+  const auto imported =
+      import("Nodes 16\nConnections 3600\nTriggers 9\n0->1 start 0 size 1000\n");
+  EXPECT_EQ(read(imported).scenario.flows.size(), 1U);
+  EXPECT_TRUE(notes(imported, "a.cm: Connections is 3600, and there are 1"));
+  EXPECT_TRUE(notes(imported, "a.cm: Triggers is 9, and there are 0"));
+  const auto waits = import("Nodes 16\nConnections 2\nTriggers 1\n"
+                            "7->15 id 1 start 0 size 9 send_done_trigger 1\n"
+                            "7->0 id 2 trigger 1 size 9\n");
+  EXPECT_TRUE(has(waits.get().yaml, "name: id-2, from: host-8, to: host-1")) << waits.get().yaml;
+  EXPECT_TRUE(notes(waits, "1 triggers have no line of their own"));
+}
+
+// test_cr_*.cm of spcl/HTSIM.
+TEST(ImportCm, MessagesOfAConnection) {
+  const auto imported = import("Nodes 2\nConnections 4\n0->1 id 1 msg start 0 size 40860\n"
+                               "0->1 id 1 msg start 0 size 40860\n"
+                               "0->1 id 1 msg 7 start 0 size 40860\n"
+                               "0->1 id 1 msg start 1000 size 1\n");
+  const auto experiment = read(imported);
+  ASSERT_EQ(experiment.scenario.flows.size(), 2U);
+  EXPECT_EQ(experiment.scenario.flows[0].name, "id-1");
+  EXPECT_EQ(experiment.scenario.flows[0].flow.messages, 3U);
+  EXPECT_EQ(experiment.scenario.flows[1].name, "id-1.4");
+  EXPECT_TRUE(notes(imported, "1 more messages of connections"));
+}
+
+TEST(ImportCm, FlowsHaveTheIdsOfConnectionsInTheFilesOrder) {
+  const auto imported = import("Nodes 16\nConnections 4\nTriggers 1\n0->1 id 7 start 0 size 9\n"
+                               "1->2 id 3 start 0 size 9 send_done_trigger 1\n"
+                               "2->3 id 5 trigger 1 size 9\n3->4 start 0 size 9\n"
+                               "trigger id 1 oneshot\n");
+  std::string names;
+  for (const auto &flow : read(imported).scenario.flows)
+    names += flow.name + " ";
+  EXPECT_EQ(names, "id-7 id-3 id-5 flow-4 ");
+}
+
 TEST(ImportCm, LeafSpine) {
   const auto topology =
       read(import("Nodes 32\nConnections 1\n0->31 start 0 size 1000\n", kLeafSpine))
@@ -206,8 +256,8 @@ TEST(ImportCm, BarriersAndShots) {
   const std::string &yaml = imported.get().yaml;
   EXPECT_TRUE(has(yaml, "name: id-4, from: host-7")) << yaml;
   EXPECT_TRUE(has(yaml, "after: [id-1 received, id-2 sent]"));
-  EXPECT_TRUE(has(yaml, "after: [any, id-2 received, line-6 sent]"));
-  EXPECT_TRUE(has(yaml, "after: [id-2 received, line-6 sent]")); // the second shot
+  EXPECT_TRUE(has(yaml, "after: [any, id-2 received, flow-3 sent]"));
+  EXPECT_TRUE(has(yaml, "after: [id-2 received, flow-3 sent]")); // the second shot
   EXPECT_TRUE(notes(imported, "trigger 9 starts no connection"));
   EXPECT_EQ(experiment.scenario.flows.size(), 6U);
 }
@@ -219,8 +269,8 @@ TEST(ImportCm, RefusesWithTheLine) {
   refused(import("Nodes 4 5\n"), "a.cm:1: unexpected '5'");
   refused(import("Node 4\n"), "a.cm:1: 'Node' is not a key of a connection matrix");
   refused(import("Nodes 4\nConnections 0\n"), "a.cm: there is no connection");
-  refused(import("Nodes 4\nConnections 2\n0->1 start 0 size 1\n"),
-          "a.cm: Connections is 2, and there are 1");
+  refused(import("Nodes 4\nConnections 1\n0->1 start 0 size 1\n0->2 start 0 size 1\n"),
+          "a.cm: Connections is 1, and there are 2");
   refused(import("Nodes 9000\nConnections 1\n0->1 start 0 size 1\n"),
           "a.cm: 9000 hosts are too many for the fat tree that is made without a .topo");
   refused(import("Nodes 33\nConnections 1\n0->1 start 0 size 1\n", kLeafSpine),
@@ -228,7 +278,10 @@ TEST(ImportCm, RefusesWithTheLine) {
   body_refused("0->16 start 0 size 1\n",
                "a.cm:3: the destination: '16' is not a whole number from 0 to 15");
   body_refused("3->3 start 0 size 1\n", "a.cm:3: a connection from host 3 to itself");
-  body_refused("0->1 start 0 size 0\n", "a.cm:3: size 0: the connection never ends there");
+  refused(import("Nodes 16\nConnections 2\nTriggers 1\n"
+                 "0->1 id 1 start 0 size 0 send_done_trigger 1\n2->3 id 2 trigger 1 size 1\n"
+                 "trigger id 1 oneshot\n"),
+          "a.cm:6: trigger 1 waits for a connection of size 0, which never ends");
   body_refused("0->1 start 0\n", "a.cm:3: size is missing");
   body_refused("0->1 size 1\n", "a.cm:3: neither start nor trigger is given");
   body_refused("0->1 start 0 id 1 trigger 1 size 1\n", "a.cm:3: both start and trigger are given");
@@ -236,8 +289,11 @@ TEST(ImportCm, RefusesWithTheLine) {
   body_refused("0->1 start nan size 1\n", "a.cm:3: start: 'nan' is not a time in picoseconds");
   body_refused("0->1 start 0 size 1 size 2\n", "a.cm:3: size is there twice");
   body_refused("0->1 start 0 size 1 speed 2\n", "a.cm:3: 'speed' is not a word of a connection");
-  body_refused("0->1 start 0 size 1 msg 2\n",
-               "a.cm:3: msg: messages of one connection are not here");
+  body_refused("0->1 start 0 size 1 msg 2\n", "a.cm:3: a message has no id of its connection");
+  body_refused("0->1 id 1 msg start 0 size 1\n0->1 id 1 start 0 size 1\n",
+               "a.cm:4: there are two connections with id 1");
+  body_refused("0->1 id 1 msg start 0 size 1\n0->2 id 1 msg start 0 size 1\n",
+               "a.cm:4: the messages of connection 1 are of two pairs");
   body_refused("0->1 start 0 size 1 addon\n",
                "a.cm:3: addon: a flow that a trigger makes longer is not here");
   body_refused("0->1 trigger 1 size 1\n", "a.cm:3: a connection with a trigger has no id");

@@ -72,7 +72,6 @@ TEST(SimulateTraffic, IncastsComeTogether) {
   like.name = "burst";
   const auto flows = incast(many, like).get();
   ASSERT_EQ(flows.size(), 12U);
-  EXPECT_EQ(flows[11].name, "burst-12");
   std::set<std::set<std::string>> groups;
   for (size_t round = 0; round < 3; round++) {
     std::set<std::string> sources;
@@ -104,7 +103,11 @@ TEST(SimulateTraffic, OnOffAndListsAreRows) {
   ASSERT_EQ(rows.get().size(), 2U);
   EXPECT_EQ(rows.get()[0].start_ns, 10 * kUs);
   EXPECT_EQ(rows.get()[1].src, "host-2");
-  EXPECT_EQ(listed_flows("a b 64k", like).error().message, "line 1: 3 words instead of 4");
+  EXPECT_EQ(listed_flows("a b 64k", like).error().message, "line 1: 3 words instead of 4 or 5");
+  const auto named = listed_flows("a b endless 0s first", like).get();
+  EXPECT_EQ(named[0].name, "first");
+  EXPECT_EQ(named[0].flow.messages, 0U);
+  EXPECT_EQ(listed_flows("a b 1k 0s a/b", like).error().message.substr(0, 8), "line 1: ");
   EXPECT_TRUE(listed_flows("\na b x 1us", like).error().message.starts_with("line 2: "));
 }
 

@@ -327,8 +327,14 @@ TEST(Summary, Senders) {
 TEST(Summary, Experiments) {
   ExperimentResult result;
   result.measured.flows.resize(2);
-  result.measured.flows[0].goodput_bps = 150e6;
-  result.measured.flows[1].goodput_bps = 50e6;
+  // One after the other: their rates, of half a second each, are not added up.
+  result.measured.flows[0].bytes = 18'750'000;
+  result.measured.flows[0].goodput_bps = 300e6;
+  result.measured.flows[0].ran_to_ns = 500'000'000;
+  result.measured.flows[1].bytes = 6'250'000;
+  result.measured.flows[1].goodput_bps = 100e6;
+  result.measured.flows[1].ran_from_ns = 500'000'000;
+  result.measured.flows[1].ran_to_ns = 1'000'000'000;
   result.measured.flows[1].cnps = result.measured.flows[1].whole.cnps = 1234;
   result.checks.resize(2);
   result.checks[0].outcome = ExperimentCheck::Outcome::Holds;

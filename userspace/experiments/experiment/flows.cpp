@@ -261,10 +261,10 @@ private:
       return reader_.at(node, {"it makes no flow", "another host in to"});
     for (size_t i = 0; i < flows.size(); i++) {
       FlowSetup &flow = flows[i];
-      if (name.empty())
-        flow.name = fmt::format("flow-{}", scenario_.flows.size() + 1);
-      else
-        flow.name = flows.size() == 1 ? name : fmt::format("{}-{}", name, i + 1);
+      if (flow.name == name) // a line of a list can have one of its own
+        flow.name = name.empty()        ? fmt::format("flow-{}", scenario_.flows.size() + 1)
+                    : flows.size() == 1 ? name
+                                        : fmt::format("{}-{}", name, i + 1);
       if (!names_.insert(flow.name).second)
         return reader_.at(node, {fmt::format("there are two flows '{}'", flow.name),
                                  "each has a name of its own"});

@@ -22,6 +22,20 @@ RowKind kind_of(ExperimentSample::Kind kind) {
   }
 }
 
+// What arrived before the measured time and waited for an earlier packet is accepted in it.
+constexpr double kKeptShare = 0.05;
+
+// More than the links can bring is a fault of this program.
+void check_goodput(ExperimentMeasurement &measured) {
+  const double most = measured.links_bps * (measured.from_ns ? 1 + kKeptShare : 1),
+               goodput = goodput_bps(measured);
+  if (measured.links_bps > 0 && goodput > most)
+    measured.why_void.push_back(
+        fmt::format("a goodput of {:.0f} bit/s is more than the links of the hosts that receive "
+                    "it have, {:.0f} bit/s: please report this",
+                    goodput, measured.links_bps));
+}
+
 } // namespace
 
 void keep_samples(SampleStore &store, const std::vector<ExperimentSample> &samples) {
@@ -43,6 +57,7 @@ void add_answers(ExperimentResult &result, const Experiment &experiment, const S
 void judge(ExperimentResult &result, const Experiment &experiment, const Subject &subject,
            const SampleStore &samples, bool complete) {
   std::vector<std::string> &why = result.measured.why_void;
+  check_goodput(result.measured);
   if (complete)
     for (const Expectation &expectation : experiment.expectations) {
       if (!expectation.check(subject))

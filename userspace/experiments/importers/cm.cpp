@@ -15,25 +15,30 @@ namespace xr::importers {
 namespace {
 
 // A duration in which the connections end unless they are far slower than their links: four times
-// the longest chain of them and the busiest host's bytes, each at the least rate.
+// the longest chain of them and the busiest host's bytes, each at the least rate; and 10 ms of
+// those that never end.
 uint64_t duration_ns(const CmMatrix &matrix, const CmTopology &topology) {
   std::vector<uint64_t> chain(matrix.connections.size()), sends(matrix.nodes),
       receives(matrix.nodes);
   uint64_t start = 0, longest = 0, busiest = 0;
+  bool endless = false;
   for (size_t i = 0; i < matrix.connections.size(); i++) {
     const CmConnection &connection = matrix.connections[i];
     for (const CmConnection::Activator &activator : connection.after)
       chain[i] = std::max(chain[i], chain[activator.connection]);
-    chain[i] += connection.bytes;
+    const uint64_t bytes = connection.bytes * connection.messages;
+    endless = endless || !bytes;
+    chain[i] += bytes;
     longest = std::max(longest, chain[i]);
     start = std::max(start, connection.start_ns);
-    busiest = std::max({busiest, sends[connection.src] += connection.bytes,
-                        receives[connection.dst] += connection.bytes});
+    busiest = std::max({busiest, sends[connection.src] += bytes,
+                        receives[connection.dst] += bytes});
   }
   const double seconds =
       static_cast<double>(longest + busiest) * 8 * 4 / static_cast<double>(topology.slowest);
   constexpr double kMost = 1e6, kMillisecond = 1e6;
-  return start + static_cast<uint64_t>(std::min(seconds, kMost) * 1e9 + kMillisecond);
+  return start + static_cast<uint64_t>(std::min(seconds, kMost) * 1e9 +
+                                       (endless ? 10 : 1) * kMillisecond);
 }
 
 std::string host(uint32_t number) { return fmt::format("host-{}", number + 1); }
@@ -48,25 +53,36 @@ std::string after(const CmMatrix &matrix, const CmConnection &connection) {
   return fmt::format("after: [{}]", fmt::join(items, ", "));
 }
 
-// Those that no other waits for, and that wait for none, are a list.
+bool listable(const CmConnection &connection) {
+  return connection.after.empty() && !connection.activates && connection.messages == 1;
+}
+
+// Those that no other waits for, and that wait for none, are lists.
 std::string flows(const CmMatrix &matrix) {
-  std::string listed, named;
+  std::string yaml = "flows:\n";
+  bool listing = false;
   for (const CmConnection &connection : matrix.connections) {
     const std::string src = host(connection.src), dst = host(connection.dst);
-    if (connection.after.empty() && !connection.activates)
-      listed +=
-          fmt::format("      {} {} {} {}ns\n", src, dst, connection.bytes, connection.start_ns);
-    else
-      named +=
-          fmt::format("  - {{name: {}, from: {}, to: {}, reliable: true, words: \"write pmtu "
-                      "4096 size {} messages 1\", {}}}\n",
-                      connection.name, src, dst, connection.bytes,
-                      connection.after.empty() ? fmt::format("start: {}ns", connection.start_ns)
-                                               : after(matrix, connection));
+    const std::string size =
+        connection.bytes ? fmt::format("{}", connection.bytes) : std::string("endless");
+    if (listable(connection)) {
+      if (!listing)
+        yaml += "  - reliable: true\n    words: \"write pmtu 4096\"\n    list: |\n";
+      yaml += fmt::format("      {} {} {} {}ns {}\n", src, dst, size, connection.start_ns,
+                          connection.name);
+    } else {
+      yaml += fmt::format("  - {{name: {}, from: {}, to: {}, reliable: true, words: \"write pmtu "
+                          "4096{}\", {}}}\n",
+                          connection.name, src, dst,
+                          connection.bytes ? fmt::format(" size {} messages {}", connection.bytes,
+                                                         connection.messages)
+                                           : " size 1000000",
+                          connection.after.empty() ? fmt::format("start: {}ns", connection.start_ns)
+                                                   : after(matrix, connection));
+    }
+    listing = listable(connection);
   }
-  if (!listed.empty())
-    listed = "  - reliable: true\n    words: \"write pmtu 4096\"\n    list: |\n" + listed;
-  return "flows:\n" + named + listed;
+  return yaml;
 }
 
 } // namespace

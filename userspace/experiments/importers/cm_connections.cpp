@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "importers/cm_lines.h"
+#include "parse/value.h"
 #include "parse/words.h"
 
 namespace xr::importers {
@@ -43,7 +44,7 @@ public:
       return Error{fmt::format("{}: Nodes is missing", name_), "Nodes 16 in the first lines"};
     for (; at < lines_.size(); at++)
       XR_TRY(body(lines_[at]));
-    XR_TRY(same("Connections", connections_, out_.connections.size()));
+    XR_TRY(same("Connections", connections_, read_));
     XR_TRY(same("Triggers", triggers_given_, defined_));
     if (out_.connections.empty())
       return Error{fmt::format("{}: there is no connection", name_),
@@ -51,9 +52,17 @@ public:
     for (auto &[id, trigger] : triggers_)
       XR_TRY(resolve(id, trigger));
     XR_TRY(sort());
+    if (undefined_)
+      out_.notes.push_back(fmt::format(
+          "{} triggers have no line of their own, which the header promises: oneshot", undefined_));
     if (rounded_)
       out_.notes.push_back(
           fmt::format("start of {} connections: rounded to whole nanoseconds", rounded_));
+    if (beside_)
+      out_.notes.push_back(fmt::format(
+          "{} more messages of connections have a size, start or trigger of their own: they are "
+          "flows beside one another",
+          beside_));
     if (priorities_)
       out_.notes.push_back(
           fmt::format("prio of {} connections: without an effect here (it orders the pulls of "
@@ -134,7 +143,9 @@ private:
                         "two different hosts");
     const size_t number = out_.connections.size();
     uint64_t waits_for = 0, id = 0;
-    std::set<std::string_view> seen;
+    bool message = false;
+    read_++;
+    std::set<std::string> seen;
     for (size_t i = 1; i < line.words.size(); i++) {
       const std::string &key = line.words[i];
       if (!seen.insert(key).second)
@@ -155,8 +166,9 @@ private:
         XR_TRY(line.whole(++i, key, 0, UINT32_MAX));
         priorities_++;
       } else if (key == "msg") {
-        return line.wrong("msg: messages of one connection are not here",
-                          "a connection for each of them, with a trigger");
+        message = true;
+        if (i + 1 < line.words.size() && parse::integer(line.words[i + 1], 1, UINT32_MAX))
+          i++; // its number, which has no effect
       } else if (key == "addon") {
         return line.wrong("addon: a flow that a trigger makes longer is not here",
                           "a connection of its own, with `trigger ID`");
@@ -170,18 +182,36 @@ private:
       return line.wrong(seen.contains("start") ? "both start and trigger are given"
                                                : "neither start nor trigger is given",
                         "start 0, or trigger ID");
-    if (!made.bytes)
-      return line.wrong(seen.contains("size") ? "size 0: the connection never ends there"
-                                              : "size is missing",
-                        "size BYTES, from 1 on");
+    if (!seen.contains("size"))
+      return line.wrong("size is missing", "size BYTES; 0: it never ends");
     if (waits_for && !id)
       return line.wrong("a connection with a trigger has no id", "id N, from 1 on");
-    if (id && !ids_.insert(id).second)
-      return line.wrong(fmt::format("there are two connections with id {}", id),
-                        "each has an id of its own");
+    if (message && !id)
+      return line.wrong("a message has no id of its connection", "id N, from 1 on");
+    made.name = id ? fmt::format("id-{}", id) : "";
+    const auto known = ids_.find(id);
+    if (id && known != ids_.end()) {
+      CmConnection &before = out_.connections[known->second.connection];
+      if (!message || !known->second.messages)
+        return line.wrong(fmt::format("there are two connections with id {}", id),
+                          "each has an id of its own; messages of one have `msg`");
+      if (before.src != made.src || before.dst != made.dst)
+        return line.wrong(fmt::format("the messages of connection {} are of two pairs", id),
+                          "one source and one destination");
+      known->second.messages++;
+      if (seen == known->second.keys && before.bytes == made.bytes &&
+          before.start_ns == made.start_ns && !seen.contains("trigger") &&
+          !seen.contains("send_done_trigger") && !seen.contains("recv_done_trigger")) {
+        before.messages++;
+        return {};
+      }
+      beside_++;
+      made.name += fmt::format(".{}", known->second.messages);
+    } else if (id) {
+      ids_[id] = {number, message ? 1U : 0U, {seen.begin(), seen.end()}};
+    }
     if (waits_for)
       named(waits_for, line).connections.push_back(number);
-    made.name = id ? fmt::format("id-{}", id) : fmt::format("line-{}", line.number);
     out_.connections.push_back(std::move(made));
     return {};
   }
@@ -242,19 +272,24 @@ private:
     return trigger;
   }
 
-  Status same(const char *key, uint64_t given, size_t count) const {
-    if (given == count)
-      return {};
-    return Error{fmt::format("{}: {} is {}, and there are {}", name_, key, given, count),
-                 fmt::format("{} {}", key, count)};
+  // Some of its simulators read a file with fewer than its header says.
+  Status same(const char *key, uint64_t given, size_t count) {
+    const std::string text =
+        fmt::format("{}: {} is {}, and there are {}", name_, key, given, count);
+    if (given < count)
+      return Error{text, fmt::format("{} {}", key, count)};
+    if (given > count)
+      out_.notes.push_back(text);
+    return {};
   }
 
   // What its connections wait for. The n-th shot of a multishot starts the n-th of them.
   Status resolve(uint64_t id, Trigger &trigger) {
     const CmLine &line = *trigger.line;
-    if (trigger.kind == Trigger::Kind::None)
+    if (trigger.kind == Trigger::Kind::None && triggers_given_ <= defined_)
       return line.wrong(fmt::format("there is no trigger {}", id),
                         fmt::format("trigger id {} oneshot, and one more in Triggers", id));
+    undefined_ += trigger.kind == Trigger::Kind::None;
     if (trigger.connections.empty()) {
       out_.notes.push_back(
           fmt::format("trigger {} starts no connection: without an effect here", id));
@@ -279,6 +314,12 @@ private:
                           "more connections with send_done_trigger or recv_done_trigger of it");
       waits.after = trigger.activators;
     }
+    for (const CmConnection::Activator &activator : trigger.activators)
+      if (!out_.connections[activator.connection].bytes)
+        return line.wrong(fmt::format("trigger {} waits for a connection of size 0, which never "
+                                      "ends",
+                                      id),
+                          "a size from 1 on");
     for (const CmConnection::Activator &activator : trigger.activators)
       out_.connections[activator.connection].activates = true;
     return {};
@@ -315,6 +356,8 @@ private:
       sorted.push_back(std::move(out_.connections[number]));
       for (CmConnection::Activator &activator : sorted.back().after)
         activator.connection = place[activator.connection];
+      if (sorted.back().name.empty())
+        sorted.back().name = fmt::format("flow-{}", sorted.size());
     }
     out_.connections = std::move(sorted);
     return {};
@@ -325,9 +368,16 @@ private:
   CmMatrix out_;
   std::map<uint64_t, Trigger> triggers_; // by id
   std::set<std::string> seen_;           // keys of the header
-  std::set<uint64_t> ids_;
+  struct Known {
+    size_t connection = 0;      // index of the first
+    unsigned messages = 0;      // 0: it is without `msg`
+    std::set<std::string> keys; // of the first
+  };
+  std::map<uint64_t, Known> ids_;
   uint64_t connections_ = 0, triggers_given_ = 0;
-  size_t defined_ = 0, rounded_ = 0, priorities_ = 0;
+  size_t read_ = 0, defined_ = 0, rounded_ = 0, priorities_ = 0;
+  size_t undefined_ = 0; // triggers
+  size_t beside_ = 0;    // messages that are flows of their own
 };
 
 } // namespace

@@ -19,8 +19,10 @@ struct CmConnection {
   };
 
   uint32_t src = 0, dst = 0;
-  uint64_t bytes = 0, start_ns = 0;
-  std::string name; // "id-7" of a flow id, else "line-9"
+  uint64_t bytes = 0; // of each message; 0: it never ends
+  uint64_t messages = 1, start_ns = 0;
+  // "id-7" of a flow id, "id-7.2" of a message that is not like the first; else "flow-9" by place.
+  std::string name;
   // It starts when so many of these have happened; 0: at its start time.
   uint64_t fewest = 0;
   std::vector<Activator> after;

@@ -178,6 +178,8 @@ ExperimentFlow Measurement::flow_row(size_t index, const Reading &settled) const
   if (stop > began) {
     row.goodput_bps = rate(row.bytes, stop - began);
     row.wire_bps = rate(wire_bytes(from, to), stop - began);
+    row.ran_from_ns = time_of(began);
+    row.ran_to_ns = time_of(stop);
   }
   if (complete_ns_[index]) {
     row.end_ns = time_of(complete_ns_[index]);

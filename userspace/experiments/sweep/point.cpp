@@ -32,13 +32,12 @@ SweepHistogram compact(const Histogram &histogram) {
 }
 
 SweepNumbers numbers_of(const ExperimentMeasurement &m) {
-  SweepNumbers n{.jain = m.jain, .queue = {}, .wall_s = m.wall_s};
+  SweepNumbers n{.rate = goodput_bps(m), .jain = m.jain, .queue = {}, .wall_s = m.wall_s};
   Histogram fct_ns;
   for (const ExperimentFlow &flow : m.flows) {
     n.least_rate =
         &flow == &m.flows.front() ? flow.goodput_bps : std::min(n.least_rate, flow.goodput_bps);
     n.most_rate = std::max(n.most_rate, flow.goodput_bps);
-    n.rate += flow.goodput_bps;
     n.cnps += flow.cnps;
     n.drops += flow.drops;
     n.retransmitted += flow.retransmitted;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/experiment.h"
 
+#include <algorithm>
+
 namespace xr {
 
 namespace {
@@ -49,6 +51,17 @@ WholeRun whole_run(const ExperimentMeasurement &measured) {
     all.rules_acted += rule.whole.acted;
   }
   return all;
+}
+
+double goodput_bps(const ExperimentMeasurement &measured) {
+  uint64_t bytes = 0, from = UINT64_MAX, to = 0;
+  for (const ExperimentFlow &flow : measured.flows)
+    if (flow.ran_to_ns > flow.ran_from_ns) {
+      bytes += flow.bytes;
+      from = std::min(from, flow.ran_from_ns);
+      to = std::max(to, flow.ran_to_ns);
+    }
+  return bytes ? static_cast<double>(bytes) * 8e9 / static_cast<double>(to - from) : 0;
 }
 
 ExperimentRuleCounts ExperimentRuleCounts::since(const ExperimentRuleCounts &before) const {

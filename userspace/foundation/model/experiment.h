@@ -42,6 +42,7 @@ struct ExperimentFlow : ExperimentFlowCounts {
   // Means in the measured time while the flow ran. Goodput is of `bytes`; wire_bps is of all its
   // frames that reached the receiver, with what the link's rate includes (LinkSpec::layer1).
   double goodput_bps = 0, wire_bps = 0;
+  uint64_t ran_from_ns = 0, ran_to_ns = 0; // what they are means of; equal: it did not run
   uint64_t start_ns = 0;               // the first packet was due
   std::optional<uint64_t> end_ns = {}; // the last message was complete; unset: the flow continues
   std::optional<uint64_t> fct_ns = {}; // end_ns - start_ns
@@ -154,6 +155,8 @@ struct ExperimentMeasurement {
   uint64_t other_qps = 0;           // that sent requests and are of no flow
   uint64_t other_cnps = 0;          // of no flow that is known
   double jain = 1;                  // of the flows' goodput_bps
+  // Of the links by which hosts receive the flows' data, in sum. 0: not known.
+  double links_bps = 0;
   // How unequally flows are spread over equally short paths: of the links between which switches
   // and hosts choose, the mean of |flows - their mean| / their mean. Unset: there is no choice.
   std::optional<double> flow_imbalance;
@@ -174,5 +177,9 @@ struct WholeRun {
   uint64_t rules_matched = 0, rules_acted = 0;
 };
 WholeRun whole_run(const ExperimentMeasurement &measured);
+
+// All flows' bytes of the measured time by the time from when the first of them ran to when the
+// last one did: not the sum of their rates, which are of different times.
+double goodput_bps(const ExperimentMeasurement &measured);
 
 } // namespace xr

@@ -168,6 +168,8 @@ ExperimentFlow World::flow_row(FlowRun &run, uint32_t number) {
   if (ended > began) {
     row.goodput_bps = per_second(row.bytes, ended - began);
     row.wire_bps = wire_rate(run, run.counts.wire_bytes - run.measured.wire_bytes, ended - began);
+    row.ran_from_ns = began;
+    row.ran_to_ns = ended;
   }
   row.start_ns = run.start_ns;
   row.end_ns = run.end_ns;
@@ -214,6 +216,18 @@ std::vector<std::string> World::silent_flows() const {
   return names;
 }
 
+// Each host that receives a flow: all its links.
+double World::links_of_receivers() const {
+  std::vector<bool> receives(network_.hosts);
+  for (const FlowRun &run : flows_)
+    receives[run.reads ? run.src : run.dst] = true;
+  double rates = 0;
+  for (const Wire &wire : network_.wires)
+    if (wire.to < network_.hosts && receives[wire.to])
+      rates += static_cast<double>(wire.rate);
+  return rates;
+}
+
 ExperimentMeasurement World::measure() {
   ExperimentMeasurement measured;
   if (fluid_)
@@ -233,6 +247,7 @@ ExperimentMeasurement World::measure() {
   measure_rules(measured.rules);
   measure_jobs(measured.jobs);
   measured.jain = jain_index(rates);
+  measured.links_bps = links_of_receivers();
   measured.flow_imbalance = flow_imbalance();
   measured.packets = totals_.sent;
   measured.packet_hops = totals_.hops;

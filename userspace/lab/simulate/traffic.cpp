@@ -15,6 +15,7 @@ namespace xr::simulate {
 namespace {
 
 constexpr uint64_t kMostFlows = 10'000'000;
+constexpr uint64_t kEndlessMessage = 1'000'000; // bytes of each message
 
 Error too_many_flows() {
   return {"the traffic has too many flows", fmt::format("at most {}", kMostFlows)};
@@ -36,12 +37,6 @@ Status check_times(uint64_t from, uint64_t until) {
   if (until > from)
     return {};
   return Error{"the traffic ends before it begins", "until after from"};
-}
-
-void number(std::vector<FlowSetup> &flows, const std::string &name) {
-  if (!name.empty())
-    for (size_t i = 0; i < flows.size(); i++)
-      flows[i].name = fmt::format("{}-{}", name, i + 1);
 }
 
 bool by_start(const FlowSetup &a, const FlowSetup &b) { return a.start_ns < b.start_ns; }
@@ -88,7 +83,6 @@ Result<std::vector<FlowSetup>> poisson(const PoissonTraffic &traffic, const Flow
     }
   }
   std::stable_sort(flows.begin(), flows.end(), by_start);
-  number(flows, like.name);
   return flows;
 }
 
@@ -117,7 +111,6 @@ Result<std::vector<FlowSetup>> incast(const Incast &incast, const FlowSetup &lik
     if (!incast.every_ns)
       break;
   }
-  number(flows, like.name);
   return flows;
 }
 
@@ -130,7 +123,6 @@ Result<std::vector<FlowSetup>> on_off(const OnOff &traffic, const FlowSetup &lik
   std::vector<FlowSetup> flows;
   for (uint64_t at = traffic.from_ns; at < traffic.until_ns; at += traffic.period_ns)
     flows.push_back(message(like, like.src, like.dst, traffic.bytes, at));
-  number(flows, like.name);
   return flows;
 }
 
@@ -144,12 +136,13 @@ Result<std::vector<FlowSetup>> listed_flows(std::string_view text, const FlowSet
     if (words.empty())
       continue;
     const auto wrong = [line](const std::string &what) {
-      return Error{fmt::format("line {}: {}", line, what), "SRC DST BYTES START, like "
+      return Error{fmt::format("line {}: {}", line, what), "SRC DST BYTES START [NAME], like "
                                                            "host-1 host-2 64k 10us"};
     };
-    if (words.size() != 4)
-      return wrong(fmt::format("{} words instead of 4", words.size()));
-    const auto bytes = parse::byte_count(words[2], 1);
+    if (words.size() != 4 && words.size() != 5)
+      return wrong(fmt::format("{} words instead of 4 or 5", words.size()));
+    const bool endless = words[2] == "endless";
+    const auto bytes = endless ? Result<uint64_t>(kEndlessMessage) : parse::byte_count(words[2], 1);
     if (!bytes)
       return wrong(bytes.error().message);
     const auto start = parse::duration(words[3]);
@@ -157,9 +150,17 @@ Result<std::vector<FlowSetup>> listed_flows(std::string_view text, const FlowSet
       return wrong(start.error().message);
     if (flows.size() == kMostFlows)
       return too_many_flows();
-    flows.push_back(message(like, words[0], words[1], bytes.get(), start.get()));
+    FlowSetup flow = message(like, words[0], words[1], bytes.get(), start.get());
+    if (endless)
+      flow.flow.messages = 0;
+    if (words.size() == 5) {
+      const auto name = parse::name(words[4]);
+      if (!name)
+        return wrong(name.error().message);
+      flow.name = words[4];
+    }
+    flows.push_back(std::move(flow));
   }
-  number(flows, like.name);
   return flows;
 }
 

@@ -236,6 +236,7 @@ private:
   double wire_rate(const FlowRun &run, uint64_t bytes, uint64_t ns) const;
   ExperimentFlow flow_row(FlowRun &run, uint32_t number);
   std::vector<std::string> silent_flows() const;
+  double links_of_receivers() const;
   ExperimentQueue queue_row(uint32_t row);
 
   // Answers that may wait in a paused link, so that answers of other classes pass them; with

@@ -18,13 +18,6 @@ std::string grouped(uint64_t value) {
   return digits;
 }
 
-double goodput(const ExperimentMeasurement &measured) {
-  double sum = 0;
-  for (const ExperimentFlow &flow : measured.flows)
-    sum += flow.goodput_bps;
-  return sum;
-}
-
 // The completion time of all but one in a hundred flows.
 std::optional<uint64_t> fct_p99(const ExperimentMeasurement &measured) {
   std::vector<uint64_t> times;
@@ -65,7 +58,7 @@ std::vector<Tile> tiles(const ExperimentResult &result) {
   uint64_t pauses = 0;
   for (const ExperimentQueue &queue : measured.queues)
     pauses += queue.pauses;
-  add("goodput_bps", {"Goodput", quantity(goodput(measured), "bit/s"), flows});
+  add("goodput_bps", {"Goodput", quantity(xr::goodput_bps(measured), "bit/s"), flows});
   add("drops", {"Drops", grouped(whole.drops), "whole run", whole.drops > 0});
   add("marked", {"CE marks", grouped(whole.marked), "whole run"});
   add("cnps", {"CNPs", grouped(whole.cnps), "whole run"});

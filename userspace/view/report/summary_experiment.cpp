@@ -63,16 +63,13 @@ std::vector<std::string> count_words(const ExperimentMeasurement &m,
 // counts of the whole run in a sentence of their own.
 std::string measured_sentence(const ExperimentMeasurement &m, const ExperimentFlowCounts &whole) {
   ExperimentFlowCounts measured;
-  double goodput = 0;
-  for (const ExperimentFlow &flow : m.flows) {
-    goodput += flow.goodput_bps;
+  for (const ExperimentFlow &flow : m.flows)
     measured.add(flow);
-  }
   const std::vector<std::string> counts = count_words(m, measured), all = count_words(m, whole);
   std::vector<std::string> parts;
   if (!m.unmeasured.contains("goodput_bps"))
     parts.push_back(
-        fmt::format("{} goodput of {}", rate_words(goodput), counted(m.flows.size(), "flow")));
+        fmt::format("{} goodput of {}", rate_words(goodput_bps(m)), counted(m.flows.size(), "flow")));
   parts.insert(parts.end(), counts.begin(), counts.end());
   if (parts.empty())
     return "";
