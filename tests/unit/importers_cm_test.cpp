@@ -271,8 +271,8 @@ TEST(ImportCm, RefusesWithTheLine) {
   refused(import("Nodes 4\nConnections 0\n"), "a.cm: there is no connection");
   refused(import("Nodes 4\nConnections 1\n0->1 start 0 size 1\n0->2 start 0 size 1\n"),
           "a.cm: Connections is 1, and there are 2");
-  refused(import("Nodes 9000\nConnections 1\n0->1 start 0 size 1\n"),
-          "a.cm: 9000 hosts are too many for the fat tree that is made without a .topo");
+  refused(import("Nodes 17000\nConnections 1\n0->1 start 0 size 1\n"),
+          "a.cm: 17000 hosts are too many for the fat tree that is made without a .topo");
   refused(import("Nodes 33\nConnections 1\n0->1 start 0 size 1\n", kLeafSpine),
           "a.cm: Nodes is 33, and a.topo has 32");
   body_refused("0->16 start 0 size 1\n",

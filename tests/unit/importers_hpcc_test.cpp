@@ -120,9 +120,10 @@ TEST(ImportHpcc, RatesAndTimesOfNs3) {
                                                                 {"1000bps", 1000},
                                                                 {"1.5kbps", 1500},
                                                                 {"2MB/s", 16'000'000},
-                                                                {"1Kib/s", 1024}})
+                                                                {"1Kib/s", 1024},
+                                                                {"25000000000.0", 25'000'000'000}})
     EXPECT_EQ(importers::ns3_rate(word).get(), bits) << word;
-  for (const char *word : {"", "100", "100Gbit", "bps", "Gbps", "-1Gbps", "1Xbps", "1e300Gbps"})
+  for (const char *word : {"", "100Gbit", "bps", "Gbps", "-1Gbps", "1Xbps", "1e300Gbps"})
     EXPECT_EQ(importers::ns3_rate(word).ok(), false) << word;
   for (const auto &[word, ns] : std::initializer_list<std::pair<const char *, uint64_t>>{
            {"1000ns", 1000}, {"0.001ms", 1000}, {"1us", 1000}, {"2", 2'000'000'000}, {"1500ps", 2}})
@@ -209,6 +210,89 @@ TEST(ImportHpcc, Dialects) {
   EXPECT_TRUE(has(flowlets.yaml, "routing: flowlet 100us"));
 }
 
+// Each simulator's files as its repository publishes them, in small: first lines, keys, units, and
+// what is missing.
+
+// mix/ of HPCC: its trace.txt has 348 nodes, its topology 66, and more lines than they say.
+TEST(ImportHpcc, AsHpccIsPublished) {
+  HpccTexts from = texts("TRACE_FILE mix/trace.txt\nL2_CHUNK_SIZE 4000\nLINK_DOWN 0 0 0\n");
+  from.flows = "2\n2 1 3 100 200000000 2\n0 1 3 100 200000000 2\n1 0 3 100 150000000 2\n";
+  const auto imported = import(from);
+  EXPECT_EQ(read(imported).scenario.flows.size(), 2U);
+  EXPECT_TRUE(notes(imported, "TRACE_FILE mix/trace.txt: nothing is traced here"));
+  EXPECT_TRUE(notes(imported, "the flow file has 6 more words"));
+}
+
+// run.py of conweave-ns3: no SIMULATOR_STOP_TIME, and flows without a port.
+TEST(ImportHpcc, AsConweaveIsPublished) {
+  HpccTexts from = texts("FLOWGEN_START_TIME 2.0\nFLOWGEN_STOP_TIME 2.1\nLB_MODE 0\n"
+                         "ENABLE_PFC 1\nENABLE_IRN 0\nCONWEAVE_REPLY_TIMEOUT_EXTRA 4\nLOAD 40\n");
+  from.config.erase(from.config.find("SIMULATOR_STOP"), sizeof("SIMULATOR_STOP_TIME 2.001"));
+  from.flows = "2 \n0 1 3 21233 2.000000315\n2 1 3 1 2.000005000\n";
+  const auto imported = import(from);
+  EXPECT_TRUE(has(imported.yaml, "until: done")) << imported.yaml;
+  EXPECT_TRUE(has(imported.yaml, "n0 n1 21233 315ns"));
+  EXPECT_TRUE(notes(imported, "conweave-ns3 has no SIMULATOR_STOP_TIME"));
+  const auto experiment = read(imported);
+  auto outcome = places::run_virtual(experiment, {}, "");
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  // it ends with its last flow
+  EXPECT_LT(outcome->measured.duration_ns, 100'000U);
+  for (const ExperimentFlow &flow : outcome->measured.flows)
+    EXPECT_TRUE(flow.end_ns) << flow.name;
+}
+
+// PowerTCP of inet-tub: four words, rates without a unit, flows of 10^12 bytes.
+TEST(ImportHpcc, AsInetTubIsPublished) {
+  HpccTexts from = texts("SIMULATOR_STOP_TIME 0.4\n");
+  from.topology = "4 1 1 3\n3 \n0 3 25000000000.0 1us 0\n1 3 25000000000.0 1us 0\n"
+                  "2 3 100000000000.0 1us 0\n";
+  from.flows = "3\n0 2 3 10000 1000000000000 0.001\n1 2 3 10001 1000000000000 0.1\n"
+               "1 0 3 10001 500000 0.15\n";
+  const auto imported = import(from);
+  const auto experiment = read(imported);
+  ASSERT_EQ(experiment.scenario.flows.size(), 3U);
+  EXPECT_EQ(experiment.scenario.flows[0].flow.messages, 0U); // unlimited
+  EXPECT_EQ(experiment.scenario.topology.graph.links[0].rate, 25'000'000'000U);
+  EXPECT_EQ(experiment.scenario.duration_ns, 399'000'000U);
+  EXPECT_TRUE(notes(imported, "dialect: inet-tub"));
+  EXPECT_TRUE(notes(imported, "2 flows of 4 GiB or more never end"));
+  // Reverie: six numbers, and maps with more pairs than they say
+  from.topology = "4 1 1 3 25000000000 25000000000\n3\n0 3 25000000000 2us 0\n"
+                  "1 3 25000000000 2us 0\n2 3 25000000000 2us 0\n";
+  from.config += "KMAX_MAP 1 25000000000 400 100000000000 1600\n";
+  EXPECT_TRUE(notes(import(from), "dialect: inet-tub"));
+  EXPECT_TRUE(notes(import(from), "100000000000 belongs to no key"));
+}
+
+// SimAI.conf: no end, packets of 9000 bytes, the topology an argument.
+TEST(ImportHpcc, AsSimAiIsPublished) {
+  HpccTexts from = texts("SIMULATOR_STOP_TIME 40000000000000.00\nPACKET_PAYLOAD_SIZE 9000\n"
+                         "NIC_TOTAL_PAUSE_TIME 0\nMON_START 0\nBW_MON_INTERVAL 10000\n");
+  from.topology = "6 2 1 1 4 H100\n4 5\n0 4 2900Gbps 0.000025ms 0\n1 4 2900Gbps 0.000025ms 0\n"
+                  "2 5 100Gbps 0.0005ms 0\n3 5 100Gbps 0.0005ms 0\n";
+  from.flows = "1\n2 3 3 100 1000000 0\n";
+  const auto imported = import(from);
+  EXPECT_TRUE(has(imported.yaml, "until: done"));
+  EXPECT_TRUE(notes(imported, "dialect: SimAI"));
+  EXPECT_TRUE(notes(imported, "packets carry 4096 bytes here, the largest PMTU"));
+  EXPECT_TRUE(notes(imported, "1 NVSwitch"));
+  EXPECT_TRUE(has(imported.yaml, "\"s5:n2\": \"buffer")) << imported.yaml; // it marks, s4 does not
+  from.flows = "1\n2 3 3 100 1000000000000 0\n";
+  refused(from, "config.txt: no flow ends, and neither does the simulator");
+}
+
+// astra-sim: a mode that its code does not have.
+TEST(ImportHpcc, AsAstraSimIsPublished) {
+  HpccTexts from = texts("SIMULATOR_STOP_TIME 40000000000000.00\nCC_MODE 12\n"
+                         "NIC_TOTAL_PAUSE_TIME 0\nHEADROOM_FACTOR 4\n");
+  from.config.erase(from.config.find("NIC_TOTAL"), sizeof("NIC_TOTAL_PAUSE_TIME 0"));
+  const auto imported = import(from);
+  EXPECT_TRUE(has(imported.yaml, "congestion: \"none\"")) << imported.yaml;
+  EXPECT_TRUE(notes(imported, "CC_MODE 12: no mode of astra-sim"));
+  EXPECT_EQ(read(imported).scenario.flows.size(), 2U);
+}
+
 TEST(ImportHpcc, KeysInCommentsAreRead) {
   const auto imported = import(texts("{set RATE_AI 50Mb/s here}\n"));
   EXPECT_TRUE(has(imported.yaml, "rai=50mbit"));
@@ -219,7 +303,6 @@ TEST(ImportHpcc, KeysInCommentsAreRead) {
 TEST(ImportHpcc, RefusesKeysAndValuesByName) {
   refused(texts("RATE_AIM 1\n"), "config.txt:20: 'RATE_AIM' is not a key");
   refused(texts("CC_MODE 10\n"), "config.txt:20: CC_MODE: 10 (PINT) of HPCC is not here");
-  refused(texts("CC_MODE 2\n"), "config.txt:20: CC_MODE: 2 of HPCC is not here");
   refused(texts("CC_MODE 3 MULTI_RATE 1\n"),
           "config.txt:20: MULTI_RATE: our HPCC does not have this variant");
   refused(texts("CC_MODE 3 RATE_BOUND 0\n"),
@@ -232,7 +315,7 @@ TEST(ImportHpcc, RefusesKeysAndValuesByName) {
   refused(texts("L2_BACK_TO_ZERO 1\n"),
           "config.txt:20: L2_BACK_TO_ZERO: our requesters do not return to the chunk's start");
   refused(texts("HAS_WIN 2\n"), "config.txt:20: HAS_WIN: '2' is not a whole number from 0 to 1");
-  refused(texts("RATE_AI 50\n"), "config.txt:20: RATE_AI: '50' is not a rate");
+  refused(texts("RATE_AI 50Mbit\n"), "config.txt:20: RATE_AI: '50Mbit' is not a rate");
   refused(texts("KMAX_MAP 1 100000000000 300\n"), "config.txt:16: KMIN_MAP: Kmin 400000 is above "
                                                   "Kmax 300000");
   refused(texts("KMAX_MAP 1 25000000000 400\n"),
@@ -241,12 +324,10 @@ TEST(ImportHpcc, RefusesKeysAndValuesByName) {
   refused(texts("BUFFER_SIZE 0\n"),
           "config.txt:20: BUFFER_SIZE: headroom and ports of a switch need 124788 bytes");
   refused(texts("BUFFER_SIZE 4096\n"), "config.txt:20: BUFFER_SIZE: it is 4 GiB or more");
-  refused(texts("PACKET_PAYLOAD_SIZE 9000\n"), "config.txt:20: PACKET_PAYLOAD_SIZE: 9000 bytes");
+  refused(texts("PACKET_PAYLOAD_SIZE 65537\n"), "config.txt:20: PACKET_PAYLOAD_SIZE: 65537 bytes");
   refused(texts("L2_ACK_INTERVAL 0\n"), "config.txt:20: L2_ACK_INTERVAL: 0 packets");
   refused(texts("SIMULATOR_STOP_TIME 1\n"),
           "config.txt:20: SIMULATOR_STOP_TIME: 1 s: no flow has begun");
-  refused(texts("SIMULATOR_STOP_TIME 2000000\n"),
-          "config.txt:20: SIMULATOR_STOP_TIME: 2000000 s is above 1000000 s");
   refused(texts("LINK_DOWN 1 0 1\n"), "config.txt:20: LINK_DOWN: no link joins 0 and 1");
   refused(texts("LOAD 0.3 MON_END 5\n"),
           "config.txt:20: MON_END: it is a key of SimAI, and LOAD is one of conweave-ns3");
@@ -282,8 +363,6 @@ TEST(ImportHpcc, RefusesTopologiesAndFlows) {
   flows("1\n0 3 3 100 5 2\n", "2: node 3 is a switch");
   flows("1\n0 0 3 100 5 2\n", "2: a flow from host 0 to itself");
   flows("1\n0 1 8 100 5 2\n", "2: a flow's pg: '8' is not a whole number from 0 to 7");
-  flows("1\n0 1 3 100 4294967296 2\n",
-        "2: a flow's bytes: '4294967296' is not a whole number from 1 to 4294967295");
   flows("2\n0 1 3 100 5 2.1\n0 1 3 100 5 2\n", "3: a flow starts before the one above it");
 }
 
@@ -327,7 +406,7 @@ TEST(ImportHpcc, FindsTheFilesAboveTheConfig) {
                         << "TRACE_FILE mix/trace.txt\n";
   const auto imported = importers::hpcc(config);
   ASSERT_TRUE(imported) << imported.error().message;
-  EXPECT_TRUE(notes(imported.get(), "TRACE_FILE: 2 nodes; nothing is traced here"));
+  EXPECT_TRUE(notes(imported.get(), "TRACE_FILE mix/trace.txt: nothing is traced here"));
   std::ofstream(config, std::ios::app) << "FLOW_FILE none.txt\n";
   const auto missing = importers::hpcc(config);
   ASSERT_FALSE(missing);

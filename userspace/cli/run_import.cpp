@@ -94,10 +94,16 @@ bool imports_experiments(const std::string &kind) {
 
 std::vector<std::vector<std::string>> files_of_experiments(const std::string &kind,
                                                            const std::vector<std::string> &paths) {
+  const auto is_topology = [&kind](const std::string &path) {
+    if (kind == "cm")
+      return path.ends_with(".topo");
+    const auto text = parse::read_file(path);
+    return (kind == "hpcc" || importers::is_job_file(kind)) && text &&
+           importers::is_hpcc_topology(text.get());
+  };
   std::vector<std::vector<std::string>> experiments;
   for (const std::string &path : paths)
-    if (kind == "cm" && path.ends_with(".topo") && !experiments.empty() &&
-        experiments.back().size() == 1)
+    if (!experiments.empty() && experiments.back().size() == 1 && is_topology(path))
       experiments.back().push_back(path);
     else
       experiments.push_back({path});
@@ -106,19 +112,19 @@ std::vector<std::vector<std::string>> files_of_experiments(const std::string &ki
 
 Result<importers::ImportedExperiment> import_experiment(const std::string &kind,
                                                         const std::vector<std::string> &files) {
-  const std::string &path = files.front();
+  const std::string &path = files.front(), topology = files.size() > 1 ? files[1] : "";
   if (kind == "hpcc")
-    return importers::hpcc(path);
+    return importers::hpcc(path, topology);
   if (importers::is_job_file(kind))
-    return importers::job_file(kind, path);
+    return importers::job_file(kind, path, topology);
   auto text = XR_TRY(parse::read_file(path));
   const std::string name = parse::file_name(path);
   if (kind == "cm") {
     importers::CmTexts texts{
         .matrix = text, .matrix_name = name, .topology = {}, .topology_name = {}};
-    if (files.size() > 1) {
-      texts.topology = XR_TRY(parse::read_file(files[1]));
-      texts.topology_name = parse::file_name(files[1]);
+    if (!topology.empty()) {
+      texts.topology = XR_TRY(parse::read_file(topology));
+      texts.topology_name = parse::file_name(topology);
     }
     return importers::cm(texts);
   }

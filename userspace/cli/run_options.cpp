@@ -81,7 +81,8 @@ void describe_run(Command command, RunArgs &args) {
           "become experiments; hpcc: FILE is config.txt of HPCC's simulator, and --out DIR has "
           "fct.txt too; cm: FILE is htsim's connection matrix, and its .topo may follow; goal: "
           "FILE is a text of GOAL; chakra: FILE is a directory of execution traces; simai: FILE is "
-          "a workload of SimAI. netem: FILE is its options, like \"delay 10ms 2ms loss 1%\"; "
+          "a workload of SimAI. A topology of HPCC or SimAI may follow hpcc, goal, chakra and "
+          "simai. netem: FILE is its options, like \"delay 10ms 2ms loss 1%\"; "
           "mahimahi: "
           "FILE is a trace; they are rules and links")
       .value_name("FORMAT");

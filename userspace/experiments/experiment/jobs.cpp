@@ -170,15 +170,31 @@ private:
     return like;
   }
 
+  // "FIRST-LAST".
+  Status layers(const YAML::Node &node, job::JobFileOptions &options) const {
+    const std::string text = parse::scalar(node);
+    const size_t dash = text.find('-');
+    const auto first = parse::integer(text.substr(0, dash), 1, 1'000'000),
+               last = parse::integer(dash == std::string::npos ? text : text.substr(dash + 1), 1,
+                                     1'000'000);
+    if (!first || !last || first.get() > last.get())
+      return reader_.in(node, "layers", parse::wrong(text, "a range of layers", "like 1-20"));
+    options.first_layer = static_cast<unsigned>(first.get());
+    options.last_layer = static_cast<unsigned>(last.get());
+    return {};
+  }
+
   // A file of another format.
   Status file(const YAML::Node &node) {
     simulate::FlowSetup like = like_default();
     std::string name, placement = "linear", format, path;
     uint64_t start_ns = 0;
+    job::JobFileOptions options{.hosts = static_cast<uint32_t>(hosts_.size())};
     std::vector<YamlReader::Key> keys = {
         {"name", reader_.text("name", name)},
         {"placement", reader_.text("placement", placement)},
         {"start", reader_.duration("start", start_ns)},
+        {"layers", [&](const YAML::Node &value) { return layers(value, options); }},
         {"words", [&](const YAML::Node &value) { return words(value, like); }}};
     for (const std::string_view key : job::file_formats())
       keys.push_back(
@@ -193,7 +209,8 @@ private:
     if (format.empty())
       return reader_.in(node, "jobs", {"the file of a job is missing", kFileLike});
     XR_TRY(settle_name(node, format, name));
-    auto job = job::read_job(format, std::filesystem::path(defaults_.directory) / path, name);
+    auto job =
+        job::read_job(format, std::filesystem::path(defaults_.directory) / path, name, options);
     if (!job)
       return reader_.in(node, format, job.error());
     auto placed =

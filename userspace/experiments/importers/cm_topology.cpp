@@ -11,6 +11,7 @@
 
 #include "importers/cm_lines.h"
 #include "parse/value.h"
+#include "simulate/topology.h"
 #include "parse/words.h"
 
 namespace xr::importers {
@@ -21,7 +22,6 @@ constexpr uint64_t kMostTopologyNodes = 100'000, kMostLatency = 1'000'000'000;
 constexpr uint64_t kGigabit = 1'000'000'000, kMostGigabits = 10'000;
 constexpr uint64_t kMostPorts = 256; // of a switch
 constexpr uint64_t kMostTopologyLinks = 1'000'000;
-constexpr uint64_t kMostFatTree = 32; // k
 
 // Keys of a tier, in lower case.
 constexpr const char *kTierKeys[] = {
@@ -203,7 +203,7 @@ private:
       return fmt::format("topology:\n  leaf-spine: {{leaves: {}, spines: {}, hosts: {}, {}}}\n",
                          tors_, aggs_, tier_[0].down(), links);
     const uint64_t half = pods_ / 2;
-    if (tiers_ == 3 && !bundles && same_core() && pods_ % 2 == 0 && pods_ <= kMostFatTree &&
+    if (tiers_ == 3 && !bundles && same_core() && pods_ % 2 == 0 && pods_ <= simulate::kMostFatTree &&
         tors_ == half && aggs_ == half && tier_[0].down() == half && cores_ == half * half)
       return fmt::format("topology:\n  fat-tree: {{k: {}, {}}}\n", pods_, links);
     return graph();
@@ -262,7 +262,7 @@ Result<CmTopology> fat_tree_of(uint32_t hosts, const std::string &name) {
   uint64_t k = 2;
   while (k * k * k / 4 < hosts)
     k += 2;
-  if (k > kMostFatTree)
+  if (k > simulate::kMostFatTree)
     return Error{fmt::format("{}: {} hosts are too many for the fat tree that is made without a "
                              ".topo",
                              name, hosts),

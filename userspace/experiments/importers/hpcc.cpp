@@ -33,11 +33,19 @@ Result<std::string> read_named(HpccConfig &config, const std::string &path, cons
   name = config.text(key);
   if (name.empty())
     return Error{fmt::format("{}: {} is missing", config.name, key),
-                 fmt::format("add {} FILE", key)};
+                 std::string_view(key) == "TOPOLOGY_FILE"
+                     ? "the topology's file after the config, as SimAI has it"
+                     : fmt::format("add {} FILE", key)};
+  const bool workload =
+      config.dialect == HpccDialect::SimAi || config.dialect == HpccDialect::AstraSim;
   const std::string found = find_file(path, name);
   if (found.empty())
     return config.wrong(key, fmt::format("there is no file {}", name),
-                        "a path from the directory of the config, or from one of the three above");
+                                        workload && std::string_view(key) != "TOPOLOGY_FILE"
+                            ? "the flows are of a workload there: run --import simai or chakra "
+                              "WORKLOAD TOPOLOGY"
+                            : "a path from the directory of the config, or from one of the three "
+                              "above");
   return parse::read_file(found);
 }
 
@@ -52,32 +60,24 @@ Result<ImportedExperiment> import(HpccConfig config, const HpccTexts &texts) {
   return hpcc_experiment(std::move(config), std::move(network), std::move(flows));
 }
 
-// What is traced there is a capture here; the file is checked all the same.
-Status check_trace(HpccConfig &config, const std::string &path, const HpccTexts &texts) {
-  const std::string name = config.text("TRACE_FILE"),
-                    found = name.empty() ? "" : find_file(path, name);
-  if (name.empty())
-    return {};
-  if (found.empty()) {
-    config.notes.push_back(fmt::format("TRACE_FILE {}: there is no such file", name));
-    return {};
-  }
-  const auto text = XR_TRY(parse::read_file(found));
-  const auto network = XR_TRY(read_hpcc_network(texts.topology, texts.topology_name));
-  const auto nodes = XR_TRY(read_hpcc_trace(text, name, network));
-  config.notes.push_back(fmt::format("TRACE_FILE: {} nodes; nothing is traced here", nodes));
-  return {};
-}
-
 } // namespace
 
-Result<ImportedExperiment> hpcc(const std::string &path) {
+bool is_hpcc_topology(std::string_view text) {
+  const size_t first = text.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && text[first] >= '0' && text[first] <= '9';
+}
+
+Result<ImportedExperiment> hpcc(const std::string &path, const std::string &topology) {
   HpccTexts texts;
   texts.config = XR_TRY(parse::read_file(path));
   auto config = XR_TRY(read_hpcc_config(texts.config, parse::file_name(path)));
-  texts.topology = XR_TRY(read_named(config, path, "TOPOLOGY_FILE", texts.topology_name));
+  if (topology.empty()) {
+    texts.topology = XR_TRY(read_named(config, path, "TOPOLOGY_FILE", texts.topology_name));
+  } else {
+    texts.topology = XR_TRY(parse::read_file(topology));
+    texts.topology_name = parse::file_name(topology);
+  }
   texts.flows = XR_TRY(read_named(config, path, flow_key(config), texts.flows_name));
-  XR_TRY(check_trace(config, path, texts));
   return import(std::move(config), texts);
 }
 

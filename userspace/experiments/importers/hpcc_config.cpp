@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "importers/hpcc_tokens.h"
+#include "parse/value.h"
 #include "parse/words.h"
 
 namespace xr::importers {
@@ -137,6 +138,11 @@ private:
     comment_ = commented && token.text.find('}') == std::string::npos;
     if (!key && commented)
       return {};
+    if (!key && parse::real(token.text, 0, kMostNumber)) { // a map with more pairs than it says
+      config_.notes.push_back(fmt::format("{}:{}: {} belongs to no key: skipped, as there",
+                                          config_.name, token.line, token.text));
+      return {};
+    }
     if (!key)
       return unknown(token.text);
     if (commented)

@@ -12,6 +12,8 @@ namespace xr::importers {
 
 namespace {
 
+constexpr double kPint = 10; // CC_MODE
+
 enum class As : uint8_t { Time, Rate, Number, Switch };
 
 struct Word {
@@ -115,8 +117,15 @@ Result<HpccControl> hpcc_control(HpccConfig &config) {
     return HpccControl{7, XR_TRY(control_words("timely", kTimely, config))};
   if (mode == 8)
     return HpccControl{8, XR_TRY(control_words("dctcp", kDctcp, config))};
+  // Its code tests for the modes by number: with another one no rate changes.
+  if (mode != kPint && config.dialect != HpccDialect::InetTub) {
+    config.notes.push_back(fmt::format(
+        "CC_MODE {}: no mode of {}, so nothing changes a sender's rate there, and none does here",
+        mode, hpcc_dialect_name(config.dialect)));
+    return HpccControl{static_cast<unsigned>(mode), "none"};
+  }
   return config.wrong("CC_MODE",
-                      fmt::format("{}{} of {} is not here", mode, mode == 10 ? " (PINT)" : "",
+                      fmt::format("{}{} of {} is not here", mode, mode == kPint ? " (PINT)" : "",
                                   hpcc_dialect_name(config.dialect)),
                       "1 (DCQCN), 3 (HPCC), 7 (TIMELY) or 8 (DCTCP)");
 }

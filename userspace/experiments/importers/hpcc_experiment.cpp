@@ -18,14 +18,18 @@ namespace xr::importers {
 namespace {
 
 constexpr uint64_t kBegins = 2'000'000'000; // ns: when flows of its generator begin
-constexpr double kMostStop = 1e6;           // s
+constexpr double kUsualStop = 3.01;         // s, of its code
+constexpr double kMostStop = 1e6;           // s; above: it does not stop
+constexpr uint32_t kMostPayload = 65536, kMostPmtu = 4096; // bytes
 constexpr uint32_t kHpccFrameOverhead = 62; // bytes of a frame with FCS that are not payload
 
 class HpccImporter {
 public:
   HpccImporter(HpccConfig config, HpccNetwork network, HpccFlows flows)
       : config_(std::move(config)), network_(std::move(network)), flows_(std::move(flows)),
-        dialect_(network_.simai ? HpccDialect::SimAi : config_.dialect) {}
+        dialect_(network_.simai      ? HpccDialect::SimAi
+                 : network_.inet_tub ? HpccDialect::InetTub
+                                     : config_.dialect) {}
 
   Result<ImportedExperiment> make() {
     XR_TRY(times());
@@ -36,11 +40,13 @@ public:
     const auto routing = XR_TRY(routing_words());
     std::string &yaml = out_.yaml;
     yaml = fmt::format("# Imported from {0} ({1}): host i is ni, switch i is si\n"
-                       "experiment: \"HPCC: {0}\"\nseed: {2:.0f}\nduration: {3}\n"
+                       "experiment: \"HPCC: {0}\"\nseed: {2:.0f}\n{3}\n"
                        "measure: {{from: 0s}}\n",
                        file_name(), hpcc_dialect_name(dialect_), config_.number("RANDOM_SEED", 1),
-                       parse::duration_text(stop_ns_ - out_.begins_ns));
-    topology();
+                       stop_ns_ == UINT64_MAX ? "until: done"
+                                              : "duration: " + parse::duration_text(
+                                                                   stop_ns_ - out_.begins_ns));
+    yaml += hpcc_topology(network_);
     yaml += fmt::format("routing: {}\nqueue:\n  words: \"{}\"\n", routing, queues.words);
     for (const auto &[name, words] : queues.others)
       yaml += fmt::format("  \"{}\": \"{}\"\n", name, words);
@@ -63,39 +69,61 @@ private:
   }
   void note(std::string text) { out_.notes.push_back(std::move(text)); }
 
+  // When the simulator stops, ns of its own time; 0: when all flows are done.
+  Result<uint64_t> stop() {
+    if (dialect_ == HpccDialect::Conweave && !config_.has("SIMULATOR_STOP_TIME")) {
+      note("conweave-ns3 has no SIMULATOR_STOP_TIME: until all flows are done, as there");
+      return uint64_t{0};
+    }
+    const double stop = config_.number("SIMULATOR_STOP_TIME", kUsualStop);
+    if (!config_.has("SIMULATOR_STOP_TIME"))
+      note(fmt::format("SIMULATOR_STOP_TIME: {} s, the simulator's default", kUsualStop));
+    if (stop > kMostStop) {
+      note(fmt::format("SIMULATOR_STOP_TIME {:.0f} s: until all flows are done", stop));
+      return uint64_t{0};
+    }
+    return static_cast<uint64_t>(std::llround(stop * 1e9));
+  }
+
   // Flows at or after the stop never begin there.
   Status times() {
-    const double stop = XR_TRY(config_.needed("SIMULATOR_STOP_TIME"));
+    const uint64_t stop_ns = XR_TRY(stop());
     out_.begins_ns = std::min(kBegins, flows_.flows.front().start_ns);
-    if (stop > kMostStop)
+    if (stop_ns && flows_.flows.front().start_ns >= stop_ns)
       return config_.wrong("SIMULATOR_STOP_TIME",
-                           fmt::format("{} s is above {:.0f} s", stop, kMostStop),
-                           fmt::format("at most {:.0f}", kMostStop));
-    stop_ns_ = static_cast<uint64_t>(std::llround(stop * 1e9));
-    if (flows_.flows.front().start_ns >= stop_ns_)
-      return config_.wrong("SIMULATOR_STOP_TIME", fmt::format("{} s: no flow has begun", stop),
+                           fmt::format("{} s: no flow has begun", static_cast<double>(stop_ns) / 1e9),
                            "later than the start of the first flow");
-    const auto late = [this](const HpccFlow &flow) { return flow.start_ns >= stop_ns_; };
-    const size_t left_out = std::erase_if(flows_.flows, late);
+    const auto late = [stop_ns](const HpccFlow &flow) { return flow.start_ns >= stop_ns; };
+    const size_t left_out = stop_ns ? std::erase_if(flows_.flows, late) : 0;
     if (left_out)
       note(fmt::format("{} flows start at or after SIMULATOR_STOP_TIME, and are left out",
                        left_out));
+    const auto endless =
+        std::ranges::count_if(flows_.flows, [](const HpccFlow &flow) { return is_endless(flow); });
+    if (endless == static_cast<std::ptrdiff_t>(flows_.flows.size()) && !stop_ns)
+      return Error{fmt::format("{}: no flow ends, and neither does the simulator", config_.name),
+                   "SIMULATOR_STOP_TIME 0.1"};
+    if (endless)
+      note(fmt::format("{} flows of 4 GiB or more never end", endless));
     note(fmt::format("the run begins at {} s of the simulator: starts, LINK_DOWN and "
                      "SIMULATOR_STOP_TIME are counted from there",
                      static_cast<double>(out_.begins_ns) * 1e-9));
+    stop_ns_ = stop_ns ? stop_ns : UINT64_MAX;
     return {};
   }
 
+  static bool is_endless(const HpccFlow &flow) { return flow.bytes > UINT32_MAX; }
+
   Status packets() {
     const double payload = config_.number("PACKET_PAYLOAD_SIZE", 1000);
-    if (payload < 64 || payload > 4096)
+    if (payload < 64 || payload > kMostPayload)
       return config_.wrong("PACKET_PAYLOAD_SIZE", fmt::format("{} bytes", payload),
-                           "from 64 to 4096 bytes");
+                           fmt::format("from 64 to {} bytes", kMostPayload));
     payload_ = static_cast<uint32_t>(payload);
-    sent_ = payload_ & ~3U;
+    sent_ = std::min(payload_ & ~3U, kMostPmtu);
     if (sent_ != payload_)
-      note(fmt::format("PACKET_PAYLOAD_SIZE {}: packets carry {} bytes here, a multiple of 4",
-                       payload_, sent_));
+      note(fmt::format("PACKET_PAYLOAD_SIZE {}: packets carry {} bytes here, {}", payload_, sent_,
+                       sent_ == kMostPmtu ? "the largest PMTU" : "a multiple of 4"));
     const double every = config_.number("L2_ACK_INTERVAL", 1);
     if (every < 1 || every > 1024)
       return config_.wrong("L2_ACK_INTERVAL", fmt::format("{} packets", every), "from 1 to 1024");
@@ -116,6 +144,8 @@ private:
   // The congestion control of a pair, with its window and base RTT.
   std::string control_of(const HpccControl &control, uint64_t rtt_ns, uint64_t bdp) {
     std::string words = control.words;
+    if (words == "none")
+      return words;
     if (config_.flag("HAS_WIN", control.mode == 3))
       words += fmt::format(" window {}{}", std::clamp<uint64_t>(bdp, 1, UINT32_MAX),
                            config_.flag("VAR_WIN", false) ? " vary" : "");
@@ -171,33 +201,15 @@ private:
     for (const size_t index : members) {
       const HpccFlow &flow = flows_.flows[index];
       yaml += fmt::format("      {} {} {} {}ns\n", network_.name_of(flow.src),
-                          network_.name_of(flow.dst), flow.bytes, flow.start_ns - out_.begins_ns);
+                          network_.name_of(flow.dst),
+                          is_endless(flow) ? "endless" : std::to_string(flow.bytes),
+                          flow.start_ns - out_.begins_ns);
     }
     return yaml;
   }
 
   static uint32_t address(uint32_t node) {
     return 0x0b000001 + (node / 256 << 16) + (node % 256 << 8);
-  }
-
-  void topology() {
-    std::set<uint32_t> linked;
-    std::string links;
-    for (const HpccNetwork::Link &link : network_.links) {
-      linked.insert({link.a, link.b});
-      links += fmt::format("      - [{}, {}, {}, {}]\n", network_.name_of(link.a),
-                           network_.name_of(link.b), parse::rate_text(link.rate),
-                           parse::duration_text(link.delay_ns));
-    }
-    std::vector<std::string> hosts, switches;
-    for (const uint32_t node : linked)
-      (network_.is_switch[node] ? switches : hosts).push_back(network_.name_of(node));
-    out_.yaml += fmt::format("topology:\n  graph:\n    switches: [{}]\n    hosts: [{}]\n"
-                             "    links:\n{}",
-                             fmt::join(switches, ", "), fmt::join(hosts, ", "), links);
-    if (linked.size() < network_.is_switch.size())
-      note(fmt::format("{} nodes have no link, and are left out",
-                       network_.is_switch.size() - linked.size()));
   }
 
   Result<std::string> routing_words() {
@@ -261,8 +273,13 @@ private:
 
   void notes() {
     note(fmt::format("dialect: {}", hpcc_dialect_name(dialect_)));
+    if (const size_t unlinked = network_.unlinked())
+      note(fmt::format("{} nodes have no link, and are left out", unlinked));
     if (network_.nvswitches)
       note(fmt::format("{} NVSwitches are switches like others", network_.nvswitches));
+    if (config_.has("TRACE_FILE"))
+      note(fmt::format("TRACE_FILE {}: nothing is traced here (`capture` keeps packets)",
+                       config_.text("TRACE_FILE")));
     if (flows_.ignored)
       note(fmt::format("the flow file has {} more words after its last flow: comment there too",
                        flows_.ignored));

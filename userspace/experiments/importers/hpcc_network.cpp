@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "importers/hpcc_tokens.h"
+#include "parse/value.h"
 
 namespace xr::importers {
 
@@ -16,6 +19,8 @@ namespace {
 constexpr uint64_t kMostHpccNodes = 20'000, kMostLinks = 200'000, kMostFlows = 1'000'000;
 constexpr uint64_t kLeastRate = 1'000'000, kMostRate = 10'000'000'000'000; // bit/s
 constexpr uint64_t kMostDelay = 1'000'000'000;                             // ns
+constexpr uint64_t kMostHpccFlowBytes = 1'000'000'000'000'000;
+constexpr size_t kWordsWithoutPort = 5; // of a flow, in conweave-ns3
 constexpr uint64_t kAckBytes = 48; // bytes of a packet that are not payload
 
 class HpccTopologyReader {
@@ -25,25 +30,33 @@ public:
   Result<HpccNetwork> read() {
     if (tokens_.done())
       return tokens_.wrong("the topology is empty", "NODES SWITCHES LINKS in the first line");
-    const size_t words = tokens_.words_of_first_line();
-    if (words != 3 && words != 6)
+    const size_t words = tokens_.words_of_this_line();
+    if (words != 3 && words != 4 && words != 6)
       return tokens_.wrong(
           fmt::format("the first line has {} words", words),
-          "NODES SWITCHES LINKS; SimAI: NODES GPUS NVSWITCHES SWITCHES LINKS TYPE");
-    net_.simai = words == 6;
+          "NODES SWITCHES LINKS; SimAI: NODES GPUS NVSWITCHES SWITCHES LINKS TYPE; inet-tub: NODES "
+          "SWITCHES TORS LINKS");
+    net_.simai = words == 6 && !tokens_.is_number(words - 1);
+    net_.inet_tub = words != 3 && !net_.simai;
     const auto nodes = XR_TRY(tokens_.whole("nodes", 2, kMostHpccNodes));
-    if (net_.simai)
+    if (net_.simai) {
       XR_TRY(tokens_.whole("GPUs of a server", 0, kMostHpccNodes));
-    if (net_.simai)
       net_.nvswitches = static_cast<uint32_t>(XR_TRY(tokens_.whole("NVSwitches", 0, nodes)));
+    }
     const auto switches =
         XR_TRY(tokens_.whole("switches", 0, nodes - net_.nvswitches)) + net_.nvswitches;
+    if (net_.inet_tub)
+      XR_TRY(tokens_.whole("switches of hosts", 0, nodes));
     const auto links = XR_TRY(tokens_.whole("links", 1, kMostLinks));
-    if (net_.simai)
-      XR_TRY(tokens_.take("the type of GPUs"));
+    for (size_t more = net_.simai ? 1 : net_.inet_tub ? words - 4 : 0; more; more--)
+      XR_TRY(tokens_.take("the type of GPUs")); // or the capacities of a leaf and of a spine
     net_.is_switch.resize(nodes);
-    for (uint64_t i = 0; i < switches; i++)
-      net_.is_switch[XR_TRY(tokens_.whole("a switch", 0, nodes - 1))] = true;
+    net_.is_nvswitch.resize(nodes);
+    for (uint64_t i = 0; i < switches; i++) {
+      const auto number = XR_TRY(tokens_.whole("a switch", 0, nodes - 1));
+      net_.is_switch[number] = true;
+      net_.is_nvswitch[number] = i < net_.nvswitches;
+    }
     for (uint64_t i = 0; i < links; i++)
       XR_TRY(link());
     net_.ignored = tokens_.left();
@@ -79,8 +92,8 @@ private:
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> between_; // the number of links
 };
 
-// One line of flow.txt, but no lines: words.
-Result<HpccFlow> take_flow(HpccTokens &tokens, const HpccNetwork &network) {
+// One line of flow.txt, but no lines: words. `port`: one of them is the destination's.
+Result<HpccFlow> take_flow(HpccTokens &tokens, const HpccNetwork &network, bool port) {
   HpccFlow flow;
   const uint64_t last = network.is_switch.size() - 1;
   for (uint32_t *node : {&flow.src, &flow.dst}) {
@@ -91,8 +104,9 @@ Result<HpccFlow> take_flow(HpccTokens &tokens, const HpccNetwork &network) {
   if (flow.src == flow.dst)
     return tokens.wrong(fmt::format("a flow from host {} to itself", flow.src), "two hosts");
   flow.priority = static_cast<uint32_t>(XR_TRY(tokens.whole("a flow's pg", 0, 7)));
-  flow.port = static_cast<uint32_t>(XR_TRY(tokens.whole("a flow's dport", 0, UINT16_MAX)));
-  flow.bytes = static_cast<uint32_t>(XR_TRY(tokens.whole("a flow's bytes", 1, UINT32_MAX)));
+  if (port)
+    flow.port = static_cast<uint32_t>(XR_TRY(tokens.whole("a flow's dport", 0, UINT16_MAX)));
+  flow.bytes = XR_TRY(tokens.whole("a flow's bytes", 1, kMostHpccFlowBytes));
   flow.start_ns =
       static_cast<uint64_t>(std::llround(XR_TRY(tokens.real("a flow's start", 0, 1e6)) * 1e9));
   return flow;
@@ -109,6 +123,45 @@ std::string HpccNetwork::queue_name(const Link &link, uint32_t from) const {
                      link.number > 1 ? fmt::format("/{}", link.number) : "");
 }
 
+namespace {
+
+std::vector<bool> linked_nodes(const HpccNetwork &network) {
+  std::vector<bool> linked(network.is_switch.size());
+  for (const HpccNetwork::Link &link : network.links)
+    linked[link.a] = linked[link.b] = true;
+  return linked;
+}
+
+} // namespace
+
+size_t HpccNetwork::unlinked() const {
+  return static_cast<size_t>(std::ranges::count(linked_nodes(*this), false));
+}
+
+uint32_t HpccNetwork::hosts() const {
+  const std::vector<bool> linked = linked_nodes(*this);
+  uint32_t count = 0;
+  for (size_t node = 0; node < linked.size(); node++)
+    count += linked[node] && !is_switch[node];
+  return count;
+}
+
+std::string hpcc_topology(const HpccNetwork &network) {
+  std::set<uint32_t> linked;
+  std::string links;
+  for (const HpccNetwork::Link &link : network.links) {
+    linked.insert({link.a, link.b});
+    links += fmt::format("      - [{}, {}, {}, {}]\n", network.name_of(link.a),
+                         network.name_of(link.b), parse::rate_text(link.rate),
+                         parse::duration_text(link.delay_ns));
+  }
+  std::vector<std::string> hosts, switches;
+  for (const uint32_t node : linked)
+    (network.is_switch[node] ? switches : hosts).push_back(network.name_of(node));
+  return fmt::format("topology:\n  graph:\n    switches: [{}]\n    hosts: [{}]\n    links:\n{}",
+                     fmt::join(switches, ", "), fmt::join(hosts, ", "), links);
+}
+
 Result<HpccNetwork> read_hpcc_network(std::string_view text, const std::string &name) {
   return HpccTopologyReader(text, name).read();
 }
@@ -118,8 +171,9 @@ Result<HpccFlows> read_hpcc_flows(std::string_view text, const std::string &name
   HpccTokens tokens(text, name);
   HpccFlows read;
   const auto count = XR_TRY(tokens.whole("the number of flows", 1, kMostFlows));
+  const bool port = tokens.words_of_this_line() != kWordsWithoutPort;
   for (uint64_t i = 0; i < count; i++) {
-    const HpccFlow flow = XR_TRY(take_flow(tokens, network));
+    const HpccFlow flow = XR_TRY(take_flow(tokens, network, port));
     if (!read.flows.empty() && flow.start_ns < read.flows.back().start_ns)
       return tokens.wrong("a flow starts before the one above it",
                           "sort the lines by start: the simulator fails too");
@@ -127,16 +181,6 @@ Result<HpccFlows> read_hpcc_flows(std::string_view text, const std::string &name
   }
   read.ignored = tokens.left();
   return read;
-}
-
-Result<size_t> read_hpcc_trace(std::string_view text, const std::string &name,
-                               const HpccNetwork &network) {
-  HpccTokens tokens(text, name);
-  const uint64_t nodes = network.is_switch.size();
-  const auto count = XR_TRY(tokens.whole("the number of nodes", 0, nodes));
-  for (uint64_t i = 0; i < count; i++)
-    XR_TRY(tokens.whole("a node", 0, nodes - 1));
-  return count;
 }
 
 uint64_t HpccPath::bdp() const {

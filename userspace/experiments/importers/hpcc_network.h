@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For this folder only: topology.txt, flow.txt and trace.txt of HPCC's simulator, and what it
-// computes of them: base RTTs, windows, completion times without other traffic.
+// For this folder only: topology.txt and flow.txt of HPCC's simulator, and what it computes of them:
+// base RTTs, windows, completion times without other traffic.
 #pragma once
 
 #include <cstdint>
@@ -20,21 +20,26 @@ struct HpccNetwork {
     uint32_t number = 1;             // among the links between the two
   };
 
-  std::vector<bool> is_switch; // by node
+  std::vector<bool> is_switch, is_nvswitch; // by node; an NVSwitch, of SimAI, is a switch too
   std::vector<Link> links;
   uint32_t nvswitches = 0; // of SimAI: the first of the switches
-  bool simai = false;      // its first line has six words
+  // By the first line: SimAI's has six words, the last a name; inet-tub's four, or six numbers.
+  bool simai = false, inet_tub = false;
   size_t ignored = 0;      // words after the last link
 
+  size_t unlinked() const; // nodes
+  uint32_t hosts() const;  // that have links
   std::string name_of(uint32_t node) const; // n0 ... hosts, s64 ... switches
   // The queue of the link from that end, like "s64:n0" or "s64:s65/2".
   std::string queue_name(const Link &link, uint32_t from) const;
 };
 Result<HpccNetwork> read_hpcc_network(std::string_view text, const std::string &name);
+// The key `topology` of an experiment, of the nodes that have links.
+std::string hpcc_topology(const HpccNetwork &network);
 
 struct HpccFlow {
-  uint32_t src = 0, dst = 0, priority = 0, port = 0, bytes = 0;
-  uint64_t start_ns = 0;
+  uint32_t src = 0, dst = 0, priority = 0, port = 0;
+  uint64_t bytes = 0, start_ns = 0;
 };
 struct HpccFlows {
   std::vector<HpccFlow> flows;
@@ -42,10 +47,6 @@ struct HpccFlows {
 };
 Result<HpccFlows> read_hpcc_flows(std::string_view text, const std::string &name,
                                   const HpccNetwork &network);
-
-// Checks trace.txt; the number of nodes that are traced.
-Result<size_t> read_hpcc_trace(std::string_view text, const std::string &name,
-                               const HpccNetwork &network);
 
 // Base RTT and least rate of a pair of hosts. 0: there is no path.
 struct HpccPath {

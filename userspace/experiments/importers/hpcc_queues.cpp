@@ -30,9 +30,10 @@ public:
       for (const uint32_t from : {link.a, link.b}) {
         if (!network_.is_switch[from])
           continue;
-        if (!by_rate.contains(link.rate))
+        const bool marks = !network_.is_nvswitch[from];
+        if (marks && !by_rate.contains(link.rate))
           by_rate[link.rate] = words_ + XR_TRY(marking(link.rate));
-        const std::string &words = by_rate[link.rate];
+        const std::string &words = marks ? by_rate[link.rate] : words_;
         if (out_.words.empty())
           out_.words = words;
         else if (words != out_.words)

@@ -53,9 +53,15 @@ HpccTokens::HpccTokens(std::string_view text, std::string name) : name_(std::mov
   }
 }
 
-size_t HpccTokens::words_of_first_line() const {
-  return static_cast<size_t>(std::ranges::count_if(
-      tokens_, [this](const Token &token) { return token.line == tokens_.front().line; }));
+size_t HpccTokens::words_of_this_line() const {
+  size_t end = at_;
+  while (end < tokens_.size() && tokens_[end].line == tokens_[at_].line)
+    end++;
+  return end - at_;
+}
+
+bool HpccTokens::is_number(size_t after) const {
+  return at_ + after < tokens_.size() && parse::real(tokens_[at_ + after].text, 0, kMost).ok();
 }
 
 Error HpccTokens::wrong(const std::string &what, std::string hint) const {
@@ -100,6 +106,8 @@ Result<uint64_t> ns3_rate(const std::string &word) {
   const Error error{fmt::format("'{}' is not a rate", word), "like 100Gbps or 50Mb/s"};
   const size_t at = unit_at(word);
   std::string unit = word.substr(at);
+  if (unit.empty()) // bit/s
+    unit = "bps";
   if (!unit.ends_with("ps") && !unit.ends_with("/s"))
     return error;
   unit.resize(unit.size() - 2);

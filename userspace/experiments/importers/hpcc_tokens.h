@@ -23,8 +23,10 @@ public:
 
   bool done() const { return at_ == tokens_.size(); }
   size_t left() const { return tokens_.size() - at_; }
-  // The number of words in the line of the first word.
-  size_t words_of_first_line() const;
+  // The number of words in the line of the next word, from there on.
+  size_t words_of_this_line() const;
+  // The word so many after the next one; false: there is none.
+  bool is_number(size_t after) const;
   // "FILE:LINE: what", at the last word taken.
   Error wrong(const std::string &what, std::string hint = {}) const;
 
@@ -41,7 +43,7 @@ private:
 };
 
 // Rates and times as ns-3 writes them: 100Gbps, 50Mb/s, 1000ns, 0.001ms; a time without a unit is
-// seconds. bit/s, ns.
+// seconds, a rate bit/s. bit/s, ns.
 Result<uint64_t> ns3_rate(const std::string &word);
 Result<uint64_t> ns3_time(const std::string &word);
 

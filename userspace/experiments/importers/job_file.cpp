@@ -7,7 +7,10 @@
 #include <fmt/format.h>
 
 #include "importers/experiment_text.h"
+#include "importers/hpcc_network.h"
 #include "job/files.h"
+#include "parse/yaml.h"
+#include "simulate/topology.h"
 
 namespace xr::importers {
 
@@ -15,17 +18,16 @@ namespace {
 
 constexpr const char *kRate = "100gbit", *kDelay = "1us";
 constexpr size_t kMostSwitchLinks = 256; // of a switch
-constexpr size_t kMostPods = 32;         // of a fat tree
 
 // Ranks that one switch does not have links for are in the smallest fat tree that has hosts.
-Result<std::string> topology(size_t ranks) {
+Result<std::string> topology_of(size_t ranks) {
   if (ranks > kMostSwitchLinks) {
     size_t k = 4;
-    while (k < kMostPods && k * k * k / 4 < ranks)
+    while (k < simulate::kMostFatTree && k * k * k / 4 < ranks)
       k += 2;
     if (k * k * k / 4 < ranks)
       return Error{fmt::format("the job has {} ranks, more than the hosts of a fat tree", ranks),
-                   fmt::format("at most {}", k * k * k / 4)};
+                   fmt::format("at most {}, or a topology", k * k * k / 4)};
     return fmt::format("topology:\n  fat-tree: {{k: {}, rate: {}, delay: {}}}\n", k, kRate, kDelay);
   }
   std::string text = "topology:\n  graph:\n    switches: [s]\n    links:\n";
@@ -40,22 +42,41 @@ bool is_job_file(const std::string &format) {
   return std::ranges::count(job::file_formats(), format) > 0;
 }
 
-Result<ImportedExperiment> job_file(const std::string &format, const std::string &path) {
+Result<ImportedExperiment> job_file(const std::string &format, const std::string &path,
+                                    const std::string &topology) {
   auto file = std::filesystem::absolute(path).lexically_normal();
   if (file.filename().empty()) // a directory's name may end with a slash
     file = file.parent_path();
-  const auto job = XR_TRY(job::read_job(format, path, format));
-  const size_t ranks = job.hosts.size();
-  const std::string network = XR_TRY(topology(ranks));
+  std::string network, where;
+  uint32_t hosts = 0;
+  if (!topology.empty()) {
+    const auto read =
+        XR_TRY(read_hpcc_network(XR_TRY(parse::read_file(topology)), parse::file_name(topology)));
+    network = hpcc_topology(read);
+    hosts = read.hosts();
+    where = fmt::format("the network is {}, in which rank 0 is its first host", topology);
+  }
+  const auto size = XR_TRY(job::measure_job(format, path, {.hosts = hosts}));
+  if (hosts && size.ranks > hosts)
+    return Error{fmt::format("{}: the job has {} ranks, and {} has {} hosts", path, size.ranks,
+                             topology, hosts),
+                 "a topology with as many hosts"};
+  if (!hosts) {
+    network = XR_TRY(topology_of(size.ranks));
+    where = fmt::format("the network is chosen here: a host for each rank at {}, {}, {}",
+                        size.ranks > kMostSwitchLinks ? "a fat tree" : "one switch", kRate, kDelay);
+  }
   ImportedExperiment out;
-  out.yaml = fmt::format("# Imported from {0}\nexperiment: {1}\nseed: 1\nuntil: done\n{2}"
-                         "jobs:\n  - {{{0}: {3}}}\n",
-                         format, quoted(file.filename().string()), network, quoted(file.string()));
-  out.notes.push_back(fmt::format("{} ranks, {} operations; the network is chosen here: a host for "
-                                  "each rank at {}, {}, {}",
-                                  ranks, job.operations.size(),
-                                  ranks > kMostSwitchLinks ? "a fat tree" : "one switch", kRate,
-                                  kDelay));
+  out.yaml =
+      fmt::format("# Imported from {0}\nexperiment: {1}\nseed: 1\nuntil: done\n{2}"
+                  "jobs:\n  - {{{0}: {3}{4}}}\n",
+                  format, quoted(file.filename().string()), network, quoted(file.string()),
+                  size.part.empty() ? "" : ", " + size.part);
+  if (!size.part.empty())
+    out.notes.push_back(fmt::format("{}: the whole has {} operations, more than can run",
+                                    size.part, size.operations));
+  out.notes.push_back(
+      fmt::format("{} ranks, {} operations; {}", size.ranks, size.operations, where));
   return out;
 }
 

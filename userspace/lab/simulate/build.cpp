@@ -256,6 +256,7 @@ Status World::build_flows() {
     if (qps + kFirstQp > kQpns)
       return Error{"the flows have more QPs than there are numbers", "at most 16 million"};
     XR_TRY(build_flow(i).in(fmt::format("flow {}", setup.name)));
+    unfinished_ += setup.flow.messages > 0;
     flow_of_qp_.resize(qps, i);
   }
   join_jobs();

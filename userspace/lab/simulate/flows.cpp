@@ -106,6 +106,8 @@ void World::finish_flow(uint32_t number) {
     run.end_ns = now_;
   if (run.job != kNone)
     flow_ended(run);
+  if (scenario_.until_done && jobs_.empty() && run.setup->flow.messages && --unfinished_ == 0)
+    scenario_.duration_ns = now_;
 }
 
 // For a flow that does not know what arrives.

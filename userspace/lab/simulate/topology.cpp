@@ -15,7 +15,6 @@ namespace {
 using TopologyKind = Topology::Kind;
 
 constexpr unsigned kMostHosts = 100'000;
-constexpr unsigned kMostFatTree = 32; // 8,192 hosts
 
 // Hosts, then switches, and what joins them; wires come in pairs.
 class Builder {

@@ -35,6 +35,8 @@ struct Wire {
   uint64_t rate = 0, delay = 0;
   uint32_t number = 1; // among the links between the same two nodes
 };
+inline constexpr unsigned kMostFatTree = 40; // k: 16,000 hosts
+
 struct Network {
   std::vector<std::string> nodes;
   uint32_t hosts = 0;

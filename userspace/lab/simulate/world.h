@@ -266,6 +266,7 @@ private:
   std::vector<FlowRun> flows_;
   std::vector<uint32_t> flow_of_qp_; // from kFirstQp on
   std::vector<std::unique_ptr<JobRun>> jobs_;
+  size_t unfinished_ = 0; // flows with messages to send, without jobs
   std::unique_ptr<Fluid> fluid_;          // nullptr: there are packets
   std::vector<FluidWay> fluid_ways_;      // by flow, once it has begun
   std::vector<uint32_t> job_connections_; // by flow that a job has added, at the end: the job
