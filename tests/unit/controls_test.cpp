@@ -204,6 +204,31 @@ TEST(Copa, TheWindowMovesToTheTargetRate) {
   EXPECT_NEAR(static_cast<double>(copa.window()), 1000 * (13 - 1 / (.5 * 13)), 1);
 }
 
+// Alone on its host's link no queue tells a flow to stop: the window stays near what is in flight.
+TEST(WindowGrowth, EndsWhereTheWindowLimitsNothing) {
+  Copa copa = make<Copa>(copa_rows(), copa_settings);
+  Swift swift = make<Swift>(swift_rows(), swift_settings, {"max-window=1000000"});
+  constexpr uint64_t kFlight = 50'000;
+  for (uint64_t i = 1; i <= 100'000; i++) {
+    const Ack a = ack(i * 100, i * 1000, i * 1000 + kFlight, false, 5 * kUs);
+    copa.acked(a);
+    swift.acked(a);
+  }
+  EXPECT_LE(copa.window(), 2 * (kFlight + 4'000));
+  EXPECT_GE(copa.window(), kFlight);
+  EXPECT_LE(swift.window(), kFlight + 4'000);
+  EXPECT_GE(swift.window(), kFlight);
+}
+
+// Where the bytes in flight follow the window, the RTT without queues bounds it: 4 BDPs + 1/delta.
+TEST(WindowGrowth, EndsAtSomeBdps) {
+  Copa copa = make<Copa>(copa_rows(), copa_settings);
+  for (uint64_t i = 1; i <= 10'000; i++)
+    copa.acked(ack(i * 100, i * 1000, i * 1000 + copa.window(), false, 5 * kUs));
+  const double bdp = kLine / 8 * 5e-6 / kQp.frame;
+  EXPECT_NEAR(static_cast<double>(copa.window()), (4 * bdp + 2) * 1000, 1000);
+}
+
 TEST(Copa, TheLeastOfASlidingWindow) {
   SlidingMinimum least;
   least.add(0, 5, 10);
