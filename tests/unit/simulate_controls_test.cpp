@@ -53,6 +53,30 @@ TEST(SimulateControls, HpccIsAtEtaWithoutAQueue) {
   EXPECT_EQ(out.drops, 0U);
 }
 
+// HPCC's step is for the expected number of flows, so that equal flows get equal shares, with large
+// packets too.
+TEST(SimulateControls, HpccIsFair) {
+  for (const char *words : {"write size 1G pmtu 1024 cc hpcc", "write size 1G pmtu 4096 cc hpcc"})
+    for (const unsigned senders : {2U, 4U, 8U, 16U}) {
+      Scenario scenario = star(senders, kLine, 10 * kMs, "buffer 16M");
+      scenario.reliability.window = 65536;
+      add_senders(scenario, words, true);
+      EXPECT_GE(run(scenario).jain, .95) << words << ", " << senders << " senders";
+    }
+}
+
+// A flow that is alone for a millisecond sees no queue; one that joins gets its share.
+TEST(SimulateControls, AFlowThatJoinsGetsItsShare) {
+  for (const char *control : {"copa", "swift", "dctcp", "hpcc"}) {
+    Scenario scenario = controlled(2, control, 20 * kMs);
+    scenario.flows[1].start_ns = kMs;
+    const Outcome out = outcome(scenario);
+    EXPECT_GT(out.least, .8 * kLine / 2) << control;
+    EXPECT_LT(out.most, 1.2 * kLine / 2) << control;
+    EXPECT_GT(out.utilisation, .9) << control;
+  }
+}
+
 // Each flow of Copa keeps about 1/delta packets in the queue (rate x queueing delay = 1/delta).
 TEST(SimulateControls, CopaKeepsPacketsOfEachFlow) {
   const double frame = 1082;
