@@ -133,6 +133,7 @@ COMMANDS = [
     ("cc_list", "cc list"), ("cc_show", "cc show"), ("cc_show", "cc show timely"),
     ("cc_predict", "cc predict flows 10 rate 40gbit kmin 5k kmax 200k pmax 1% delay 4us for 40ms"),
     ("cc_predict", "cc predict flows 8 rate 100gbit preset hpcc for 40ms"),
+    ("cc_predict_steady", "cc predict dctcp flows 8 rate 100gbit mark 300k"), ("cc_predict_steady", "cc predict swift rate 100gbit"),
     ("imported_words", "run --import netem 'delay 10ms 2ms loss 1%'"),
     ("imported_experiments", "run --import otg DATA/otg/pairs.json"), ("imported_experiments", "run --import lumina DATA/lumina.yml"),
     ("imported_experiments", "run --import hpcc DATA/hpcc/config.txt"),

@@ -89,6 +89,7 @@ TEST(Cli, Understands) {
         "cc list",
         "cc show paper nvidia",
         "cc predict flows 10 rate 40gbit kmin 5k g=1/16",
+        "cc predict copa flows 10 rate 40gbit delta=0.25",
         "run --list",
         "run incast --export otg --set duration=1ms --seed 3",
         "run incast --out d --seed 3 --set duration=1ms --set seed=4 --jobs 2 --tap",

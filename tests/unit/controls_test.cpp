@@ -75,7 +75,7 @@ TEST(Dctcp, BoundsOfTheRate) {
 }
 
 struct HpccTest : testing::Test {
-  Hpcc hpcc = make<Hpcc>(hpcc_rows(), hpcc_settings, {"ai=50mbit"});
+  Hpcc hpcc = make<Hpcc>(hpcc_rows(), hpcc_settings, {"ai=50mbit", "int=exact"});
   // After `tau` ns in which the port sent `bytes`, with a queue of `queue`.
   void hop(uint64_t tau, uint64_t bytes, uint64_t queue, uint64_t acked, uint64_t sent) {
     now += tau;
@@ -114,8 +114,46 @@ TEST_F(HpccTest, TheUtilisationOfTheBusiestHopSetsTheRate) {
   EXPECT_NEAR(hpcc.state(now).target, kLine / 2 + 50e6, 1);
 }
 
+// HPCC, section 3.3: W_AI = Winit (1 - eta) / N; run.py has 0.04 % of the line.
+TEST(Hpcc, TheStepIsForTheExpectedFlows) {
+  TableParameters parameters(hpcc_rows());
+  EXPECT_NEAR(hpcc_settings(parameters, kLine).ai, kLine * .05 / 16, 1);
+  ASSERT_TRUE(parameters.set("flows=100").ok());
+  EXPECT_NEAR(hpcc_settings(parameters, kLine).ai, kLine * .05 / 100, 1);
+  ASSERT_TRUE(parameters.set("ai=0.04%").ok());
+  EXPECT_NEAR(hpcc_settings(parameters, kLine).ai, 40e6, 1);
+}
+
+// At 100 Gbit/s INT counts bytes in 512 and a queue in 320, rounded down (int-header.h, run.py).
+TEST(Hpcc, TelemetryIsInThePublishedUnits) {
+  const auto rate_with = [](const std::vector<std::string> &words, uint64_t wrapped) {
+    Hpcc hpcc = make<Hpcc>(hpcc_rows(), hpcc_settings, words);
+    const xdp_roce_hop first{
+        .time_ns = wrapped, .tx_bytes = 1000, .queue_bytes = 50'000, .rate = kLine};
+    const xdp_roce_hop second{.time_ns = wrapped + 10 * kUs,
+                              .tx_bytes = 1000 + 125'000,
+                              .queue_bytes = 1599,
+                              .rate = kLine};
+    for (const xdp_roce_hop *hop : {&first, &second}) {
+      Ack a = ack(hop->time_ns, hop == &first ? 1000 : 100'001, 100'000);
+      a.hops = hop;
+      a.hop_count = 1;
+      hpcc.acked(a);
+    }
+    return hpcc.rate() * 8;
+  };
+  const auto rate = [](double bytes, double queue) {
+    return kLine / ((bytes / 125'000 + queue / 125'000) / .95) + 50e6;
+  };
+  EXPECT_NEAR(rate_with({"ai=50mbit", "int=exact"}, 0), rate(125'000, 1599), 1);
+  // 1000 / 512 is 1, 126,000 / 512 is 246; 1599 / 320 is 4. The time wraps after 2^24 ns.
+  for (const uint64_t time : {uint64_t{0}, (uint64_t{1} << 24) - 5000})
+    EXPECT_NEAR(rate_with({"ai=50mbit"}, time), rate(245 * 512, 4 * 320), 1);
+  EXPECT_NEAR(rate_with({"ai=50mbit", "int-multi=1"}, 0), rate((984 - 7) * 128, 19 * 80), 1);
+}
+
 TEST(Hpcc, StagesAddBeforeTheyMultiply) {
-  Hpcc hpcc = make<Hpcc>(hpcc_rows(), hpcc_settings, {"ai=50mbit", "max-stage=2"});
+  Hpcc hpcc = make<Hpcc>(hpcc_rows(), hpcc_settings, {"ai=50mbit", "max-stage=2", "int=exact"});
   uint64_t tx = 0;
   const auto round = [&](uint64_t i, uint64_t bytes) {
     tx += bytes;
@@ -202,6 +240,31 @@ TEST(Copa, TheWindowMovesToTheTargetRate) {
   copa.acked(ack(500 * kUs, 3000, 12'000, false, 120 * kUs));
   copa.acked(ack(700 * kUs, 4000, 13'000, false, 120 * kUs));
   EXPECT_NEAR(static_cast<double>(copa.window()), 1000 * (13 - 1 / (.5 * 13)), 1);
+}
+
+// Alone on its host's link no queue tells a flow to stop: the window stays near what is in flight.
+TEST(WindowGrowth, EndsWhereTheWindowLimitsNothing) {
+  Copa copa = make<Copa>(copa_rows(), copa_settings);
+  Swift swift = make<Swift>(swift_rows(), swift_settings, {"max-window=1000000"});
+  constexpr uint64_t kFlight = 50'000;
+  for (uint64_t i = 1; i <= 100'000; i++) {
+    const Ack a = ack(i * 100, i * 1000, i * 1000 + kFlight, false, 5 * kUs);
+    copa.acked(a);
+    swift.acked(a);
+  }
+  EXPECT_LE(copa.window(), 2 * (kFlight + 4'000));
+  EXPECT_GE(copa.window(), kFlight);
+  EXPECT_LE(swift.window(), kFlight + 4'000);
+  EXPECT_GE(swift.window(), kFlight);
+}
+
+// Where the bytes in flight follow the window, the RTT without queues bounds it: 4 BDPs + 1/delta.
+TEST(WindowGrowth, EndsAtSomeBdps) {
+  Copa copa = make<Copa>(copa_rows(), copa_settings);
+  for (uint64_t i = 1; i <= 10'000; i++)
+    copa.acked(ack(i * 100, i * 1000, i * 1000 + copa.window(), false, 5 * kUs));
+  const double bdp = kLine / 8 * 5e-6 / kQp.frame;
+  EXPECT_NEAR(static_cast<double>(copa.window()), (4 * bdp + 2) * 1000, 1000);
 }
 
 TEST(Copa, TheLeastOfASlidingWindow) {

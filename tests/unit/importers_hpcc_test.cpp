@@ -162,7 +162,7 @@ TEST(ImportHpcc, TheFilesBecomeAnExperiment) {
 TEST(ImportHpcc, ModesOfCongestionControl) {
   const auto hpcc = import(texts("CC_MODE 3 U_TARGET 0.95 MI_THRESH 0 FAST_REACT 1\n"));
   EXPECT_TRUE(has(hpcc.yaml, "hpcc eta=0.95 max-stage=0 ai=40mbit min-rate=1000mbit fast-react=on "
-                             "vary-window=on window 52000 vary base-rtt=4160ns"))
+                             "vary-window=on window 52000 vary base-rtt=4160ns int-multi=4"))
       << hpcc.yaml;
   EXPECT_TRUE(notes(hpcc, "config.txt:20: CC_MODE replaces the value of line 5"));
   read(hpcc);

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "congestion/prediction.h"
+#include "congestion/steady_state.h"
 
 namespace xr::congestion::theory_test {
 namespace {
@@ -146,6 +147,53 @@ TEST(Fluid, ALongLoopOscillates) {
 }
 
 // The words of `cc predict`: the preset counts first wherever it is written.
+SteadyState steady(const std::vector<std::string> &words) {
+  auto question = parse_steady_question(words);
+  EXPECT_TRUE(question.ok());
+  return steady_state(question.get());
+}
+
+// SIGCOMM'10, section 3.3: windows of (C RTT + K) / N; Qmax = K + N, Qmin = Qmax - A.
+TEST(SteadyState, DctcpOfThePaper) {
+  const SteadyState state = steady(
+      {"dctcp", "flows", "2", "rate", "10gbit", "rtt", "100us", "packet", "1500", "mark", "60k"});
+  ASSERT_TRUE(state.windowed);
+  const double window = (10e9 / 8 * 100e-6 / 1500 + 40) / 2; // 61.7 packets
+  EXPECT_NEAR(state.windowed->alpha, std::sqrt(2 / window), .01);
+  const double amplitude = std::sqrt(2 * 2 * (2 * window)) / 2; // 11.1 packets
+  EXPECT_NEAR(state.windowed->most, 42 * 1500, 1);
+  EXPECT_NEAR(state.windowed->least, (42 - amplitude) * 1500, 1500);
+  EXPECT_NEAR(state.windowed->period_ns / (amplitude / 2 * 148e3), 1, .1);
+}
+
+TEST(SteadyState, CopaSwiftAndHpcc) {
+  const SteadyState copa =
+      steady({"copa", "flows", "10", "rate", "100gbit", "packet", "1000", "delta=0.25"});
+  EXPECT_DOUBLE_EQ(copa.queue_bytes, 40'000);
+  EXPECT_DOUBLE_EQ(copa.share_bits, 10e9);
+  // rate x queueing delay is 1 / delta
+  EXPECT_NEAR(copa.share_bits / 8000 * (copa.rtt_ns - 4000) * 1e-9, 4, 1e-9);
+  const SteadyState swift =
+      steady({"swift", "flows", "10", "rate", "100gbit", "hop-scale=0us", "fs-range=0us"});
+  EXPECT_NEAR(swift.queue_bytes, 16e-6 * 100e9 / 8, 1);
+  EXPECT_NEAR(swift.rtt_ns, *swift.target_ns, 1);
+  EXPECT_NEAR(swift.window_packets, 20e-6 * 10e9 / 8000, .01);
+  // At the largest window the target is not reached.
+  EXPECT_NEAR(steady({"swift", "flows", "1", "rate", "100gbit"}).queue_bytes, 50'000, 1);
+  EXPECT_NEAR(steady({"hpcc", "flows", "10", "rate", "100gbit", "ai=0.1%"}).utilisation, .96, 1e-9);
+  const SteadyState many = steady({"hpcc", "flows", "100", "rate", "100gbit", "ai=0.1%"});
+  EXPECT_EQ(many.utilisation, 1);
+  EXPECT_NEAR(many.queue_bytes, (.95 / .9 - 1) * 50'000, 1);
+}
+
+TEST(SteadyState, WrongWords) {
+  EXPECT_FALSE(parse_steady_question({"dctcp", "rate", "10gbit"}).ok());
+  EXPECT_FALSE(parse_steady_question({"copa", "flows", "3"}).ok());
+  EXPECT_FALSE(parse_steady_question({"copa", "rate", "10gbit", "kmin", "5k"}).ok());
+  EXPECT_FALSE(parse_steady_question({"swift", "rate", "10gbit", "delta=1"}).ok());
+  EXPECT_FALSE(asks_for_steady_state({"flows", "2"}));
+}
+
 TEST(Prediction, Words) {
   auto question =
       parse_question({"flows", "10", "rate", "40gbit", "rai=10mbit", "kmax", "400k", "delay",

@@ -8,6 +8,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "congestion/prediction.h"
+#include "congestion/steady_state.h"
 #include "report/congestion.h"
 
 namespace xr::cli {
@@ -18,9 +19,10 @@ namespace {
 struct Args {
   std::string what;
   std::vector<std::string> words;
-  std::vector<size_t> presets;              // show: none for all
-  std::optional<congestion::Control> other; // show: a control that has no presets
-  congestion::Question question;            // predict
+  std::vector<size_t> presets;                      // show: none for all
+  std::optional<congestion::Control> other;         // show: a control that has no presets
+  congestion::Question question;                    // predict
+  std::optional<congestion::SteadyQuestion> steady; // predict: of a control without presets
 
   std::string context() const { return "cc " + what; }
 };
@@ -48,6 +50,8 @@ void describe(Command command, Args &args) {
   std::vector<std::string> shown(presets.begin(), presets.end()), asked;
   for (const std::string_view word : congestion::question_words())
     asked.emplace_back(word);
+  for (const char *name : {"dctcp", "hpcc", "swift", "copa"})
+    asked.emplace_back(name);
   for (const congestion::ParameterRow &row : congestion::dcqcn_rows())
     asked.push_back(std::string(row.name) + "=");
   command.set_completions(
@@ -61,6 +65,11 @@ void describe(Command command, Args &args) {
       "delay is the loop's,\n         without queueing (default 4us); start N R: so many "
       "flows start at R, the others at the line's rate;\n         for: time of the fluid "
       "model (default 400ms)\n"
+      "predict  " +
+      std::string(congestion::steady_usage()) +
+      "\n         what the papers of the others say: rates and queue of flows in equilibrium; rtt: "
+      "of the path\n         without queues (default 4us); packet: a frame (default 1000 bytes); "
+      "mark: where the switch's marks begin\n"
       "An algorithm of one's own is a shared object: `cc plugin FILE.so [NAME=VALUE ...]` in send "
       "and\nexperiments, `cc show plugin FILE.so` for its parameters. It is compiled by\n"
       "  gcc -shared -fPIC -O2 -o my.so my.c\n"
@@ -95,6 +104,10 @@ Status read(Args &args) {
     return args.words.empty()
                ? Status()
                : Error{fmt::format("what is '{}'?", args.words.front()), "xdp-roce cc list"};
+  if (congestion::asks_for_steady_state(args.words)) {
+    args.steady = XR_TRY(congestion::parse_steady_question(args.words));
+    return {};
+  }
   args.question = XR_TRY(congestion::parse_question(args.words));
   return {};
 }
@@ -112,6 +125,8 @@ report::Document shown(const Args &args) {
 int cc(const Args &args, const Globals &globals) {
   Output output(globals.json);
   output.print(args.what == "show" ? shown(args)
+               : args.steady       ? report::steady_state_report(*args.steady,
+                                                                 congestion::steady_state(*args.steady))
                : args.what == "predict"
                    ? report::prediction_report(args.question, congestion::predict(args.question))
                    : report::congestion_list());

@@ -86,6 +86,7 @@ constexpr struct Row {
      "Rates and the queue that DCQCN's model says."},
     {"cc predict flows 8 rate 100gbit preset hpcc alpha-timer=55us",
      "With a preset, one parameter changed."},
+    {"cc predict swift flows 8 rate 100gbit rtt 4.2us", "Rates and queue of another control."},
     {"run incast --out /tmp/incast", "An installed experiment in virtual time, with its page."},
     {"run presets --jobs 4 --set duration=100ms", "A sweep, on four processors."},
     {"run exp.yaml --on ports left=eth1,right=eth2 --out /tmp/inline",

@@ -150,7 +150,7 @@ private:
       words += fmt::format(" window {}{}", std::clamp<uint64_t>(bdp, 1, UINT32_MAX),
                            config_.flag("VAR_WIN", false) ? " vary" : "");
     if (control.mode == 3)
-      words += fmt::format(" base-rtt={}ns", rtt_ns);
+      words += fmt::format(" base-rtt={}ns int-multi={}", rtt_ns, config_.number("INT_MULTI", 1));
     return words;
   }
 

@@ -10,6 +10,7 @@ namespace {
 constexpr double kCopaSmoothing = 1.0 / 8;
 constexpr int kSureAfter = 3; // rounds in one direction until the velocity doubles
 constexpr double kMostVelocity = 1e6;
+constexpr double kMostBdps = 4; // in a window, beside the packets that stay in the queue
 
 } // namespace
 
@@ -18,6 +19,13 @@ Copa::Copa(std::shared_ptr<const CopaSettings> settings, const xdp_roce_qp &qp)
       frame_(qp.frame) {
   window_ = round_window_ = settings_->start_window;
   limit(static_cast<uint64_t>(window_ * payload_));
+}
+
+// A share of the line needs one BDP and 1/delta packets. The rest is for RTTs that grow by queues
+// of others.
+double Copa::largest_window() const {
+  const double bdp = settings_->line * static_cast<double>(base_.least()) / (8e9 * frame_);
+  return std::max(kMostBdps * bdp + 1 / settings_->delta, settings_->start_window);
 }
 
 // It is paced at two windows in an RTT.
@@ -33,8 +41,8 @@ void Copa::set_window(uint64_t now, double window) {
 void Copa::end_round(const Ack &ack) {
   if (ack.acked <= round_end_)
     return;
-  const int direction = window_ > round_window_ ? 1 : -1;
-  same_direction_ = direction == direction_ ? same_direction_ + 1 : 0;
+  const int direction = window_ > round_window_ ? 1 : window_ < round_window_ ? -1 : 0;
+  same_direction_ = direction && direction == direction_ ? same_direction_ + 1 : 0;
   velocity_ = same_direction_ >= kSureAfter ? std::min(2 * velocity_, kMostVelocity) : 1;
   direction_ = direction;
   round_window_ = window_;
@@ -55,16 +63,23 @@ void Copa::acked(const Ack &ack) {
   const double current = window_ * 1e9 / static_cast<double>(standing_ns_);
   const bool below = queueing_ns_ == 0 || current <= 1e9 / (settings_->delta * queueing_ns_);
   slow_start_ = slow_start_ && below;
-  if (below && slow_start_)
-    set_window(ack.now_ns, window_ + packets);
+  // Slow start may go ahead of what is in flight, by twice at most (as Linux has it).
+  const bool limited = use_.limits(ack, window_ * payload_ / (slow_start_ ? 2 : 1), payload_);
+  const double most = std::max(largest_window(), settings_->min_window);
+  if (below && !limited)
+    velocity_ = 1;
+  else if (below && slow_start_)
+    set_window(ack.now_ns, std::min(window_ + packets, most));
   else {
     const double step = velocity_ * packets / (settings_->delta * window_);
     // A step the other way begins with a velocity of 1.
     if ((below ? 1 : -1) != direction_ && velocity_ > 1)
       velocity_ = 1;
-    set_window(ack.now_ns, below ? window_ + step : std::max(window_ - step, window_ / 2));
+    set_window(ack.now_ns,
+               below ? std::min(window_ + step, most) : std::max(window_ - step, window_ / 2));
   }
-  (below ? additive_ : cuts_)++;
+  if (!below || limited)
+    (below ? additive_ : cuts_)++;
   end_round(ack);
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "congestion/rated_control.h"
+#include "congestion/window_use.h"
 #include "rate/copa_parameters.h"
 
 namespace xr::congestion {
@@ -40,9 +41,11 @@ public:
 private:
   void set_window(uint64_t now, double window);
   void end_round(const Ack &ack);
+  double largest_window() const; // packets
 
   std::shared_ptr<const CopaSettings> settings_;
   SlidingMinimum base_, standing_;
+  WindowUse use_;
   double window_ = 1, velocity_ = 1, round_window_ = 0; // packets
   double smoothed_ = 0, queueing_ns_ = 0;               // RTT, delay, ns
   uint32_t payload_, frame_;

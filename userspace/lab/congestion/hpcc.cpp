@@ -8,6 +8,10 @@ namespace xr::congestion {
 namespace {
 
 constexpr uint64_t kUsualRtt = 13'000; // ns, of the paper's network, where nothing is known
+// Bits of IntHop in HPCC's simulator. Times and counters wrap; a queue beyond its bits is the
+// largest one.
+constexpr uint64_t kTimeMask = (1U << 24) - 1, kBytesMask = (1U << 20) - 1,
+                   kMostQueue = (1U << 17) - 1;
 
 } // namespace
 
@@ -27,17 +31,27 @@ void Hpcc::set_rate(uint64_t now, double rate) {
   limit(std::max<uint64_t>(static_cast<uint64_t>(window), least_window_));
 }
 
+Hpcc::Difference Hpcc::difference(const xdp_roce_hop &hop, const xdp_roce_hop &before) const {
+  const uint64_t queue = std::min(hop.queue_bytes, before.queue_bytes);
+  if (!settings_->int_bytes_unit) // exact; an older report says nothing
+    return {hop.time_ns - std::min(before.time_ns, hop.time_ns), hop.tx_bytes - before.tx_bytes,
+            queue};
+  const uint64_t unit = settings_->int_bytes_unit, queue_unit = settings_->int_queue_unit;
+  return {(hop.time_ns - before.time_ns) & kTimeMask,
+          ((hop.tx_bytes / unit - before.tx_bytes / unit) & kBytesMask) * unit,
+          std::min(queue / queue_unit, kMostQueue) * queue_unit};
+}
+
 Hpcc::Busiest Hpcc::busiest(const Ack &ack) const {
   Busiest busiest;
   for (uint32_t i = 0; i < ack.hop_count && i < hop_count_; i++) {
     const xdp_roce_hop &hop = ack.hops[i], &before = hops_[i];
-    const uint64_t tau = hop.time_ns - before.time_ns;
+    const auto [tau, bytes, queue] = difference(hop, before);
     if (!tau || hop.time_ns < before.time_ns)
       continue;
-    const double rate =
-        static_cast<double>(hop.tx_bytes - before.tx_bytes) * 8e9 / static_cast<double>(tau);
-    const auto queue = static_cast<double>(std::min(hop.queue_bytes, before.queue_bytes));
-    const double u = rate / hop.rate + queue * settings_->line / hop.rate / bdp_;
+    const double rate = static_cast<double>(bytes) * 8e9 / static_cast<double>(tau);
+    const double u =
+        rate / hop.rate + static_cast<double>(queue) * settings_->line / hop.rate / bdp_;
     if (u > busiest.utilisation)
       busiest = {u, tau};
   }

@@ -28,6 +28,11 @@ private:
     double utilisation = 0;
     uint64_t tau_ns = 0;
   };
+  // What two reports of one hop say: time, bytes sent, the lesser queue.
+  struct Difference {
+    uint64_t tau_ns, bytes, queue;
+  };
+  Difference difference(const xdp_roce_hop &hop, const xdp_roce_hop &before) const;
   Busiest busiest(const Ack &ack) const;
   void update(const Ack &ack, bool new_round);
   void set_rate(uint64_t now, double rate);

@@ -59,10 +59,13 @@ void Swift::acked(const Ack &ack) {
   smoothed_ = smoothed_ > 0 ? smoothed_ + kSwiftSmoothing * (delay - smoothed_) : delay;
   const double target = target_ns(window_);
   const double packets = static_cast<double>(ack.bytes) / payload_;
+  const bool limited = use_.limits(ack, window_ * payload_, payload_);
   if (delay < target) {
     good_delay_ = true;
-    additive_++;
-    set_window(ack.now_ns, window_ + settings_->ai * packets / std::max(window_, 1.0));
+    if (limited) {
+      additive_++;
+      set_window(ack.now_ns, window_ + settings_->ai * packets / std::max(window_, 1.0));
+    }
   } else if (ack.now_ns >= may_cut_at_) {
     cut(ack.now_ns, 1 - settings_->beta * (delay - target) / delay);
     may_cut_at_ = ack.now_ns + ack.rtt_ns;

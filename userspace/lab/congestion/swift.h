@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "congestion/rated_control.h"
+#include "congestion/window_use.h"
 #include "rate/swift_parameters.h"
 
 namespace xr::congestion {
@@ -30,6 +31,7 @@ private:
   void end_round(const Ack &ack);
 
   std::shared_ptr<const SwiftSettings> settings_;
+  WindowUse use_;
   double window_ = 1;     // packets
   double smoothed_ = 0;   // RTT, ns
   double path_target_ns_; // without the term of flows

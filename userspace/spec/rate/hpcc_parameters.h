@@ -11,7 +11,18 @@
 namespace xr::congestion {
 
 // In the order of the rows.
-enum class HpccParameter : uint8_t { Eta, MaxStage, Ai, MinRate, BaseRtt, FastReact, VaryWindow };
+enum class HpccParameter : uint8_t {
+  Eta,
+  MaxStage,
+  Ai,
+  MinRate,
+  BaseRtt,
+  FastReact,
+  VaryWindow,
+  Int,
+  IntMulti,
+  Flows
+};
 
 std::span<const ParameterRow> hpcc_rows();
 
@@ -21,6 +32,8 @@ struct HpccSettings {
   uint64_t base_rtt_ns = 0; // 0: the path's
   uint32_t max_stage = 0;
   bool fast_react = true, vary_window = true;
+  // The units of INT in bytes, as its header has them; 0: exact numbers.
+  uint64_t int_queue_unit = 0, int_bytes_unit = 0;
 };
 HpccSettings hpcc_settings(const TableParameters &parameters, double line_bits);
 

@@ -2,6 +2,7 @@
 #include "report/congestion.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -121,6 +122,45 @@ std::string gigabits(double bits) { return fmt::format("{:.3f} Gbit/s", bits / 1
 std::string percent(double part) { return fmt::format("{:.4f} %", part * 100); }
 Value whole_bytes(double bytes) { return static_cast<uint64_t>(std::llround(bytes)); }
 
+std::string microseconds(double ns) { return fmt::format("{:.2f} us", ns / 1000); }
+
+void add_cycle(std::vector<Line> &lines, const std::optional<congestion::QueueCycle> &cycle,
+               const std::array<const char *, 5> &keys, const char *what) {
+  const congestion::QueueCycle c = cycle.value_or(congestion::QueueCycle());
+  const auto add = [&](const char *key, const char *name, Value value, std::string text) {
+    lines.push_back({key, name, cycle ? std::move(value) : Value{}, cycle ? std::move(text) : ""});
+  };
+  add(keys[0], what, c.alpha, fmt::format("alpha {:.4f}", c.alpha));
+  add(keys[1], "  period", whole_bytes(c.period_ns), microseconds(c.period_ns));
+  add(keys[2], "  queue, least", whole_bytes(c.least), kilobytes(c.least));
+  add(keys[3], "  queue, mean", whole_bytes(c.mean), kilobytes(c.mean));
+  add(keys[4], "  queue, most", whole_bytes(c.most), kilobytes(c.most));
+}
+
+std::vector<Line> steady_lines(const congestion::SteadyState &s) {
+  std::vector<Line> lines = {
+      {"share_bps", "rate of each flow", whole_bytes(s.share_bits), gigabits(s.share_bits)},
+      {"utilisation", "utilisation", s.utilisation, fmt::format("{:.4f}", s.utilisation)},
+      {"queue_bytes", "queue", whole_bytes(s.queue_bytes), kilobytes(s.queue_bytes)},
+      {"queue_packets_each", "  packets of each flow", s.queue_each,
+       fmt::format("{:.2f}", s.queue_each)},
+      {"rtt_ns", "RTT", whole_bytes(s.rtt_ns), microseconds(s.rtt_ns)},
+      {"window_packets", "in flight, of each flow", s.window_packets,
+       fmt::format("{:.2f} packets", s.window_packets)},
+      {"target_ns", "target delay", s.target_ns ? whole_bytes(*s.target_ns) : Value{},
+       s.target_ns ? microseconds(*s.target_ns) : ""},
+  };
+  add_cycle(lines, s.windowed,
+            {"paper_alpha", "paper_period_ns", "paper_queue_least_bytes", "paper_queue_bytes",
+             "paper_queue_most_bytes"},
+            "windows, as in the paper");
+  add_cycle(lines, s.rated,
+            {"rates_alpha", "rates_period_ns", "rates_queue_least_bytes", "rates_queue_bytes",
+             "rates_queue_most_bytes"},
+            "rates, as in simulations");
+  return lines;
+}
+
 std::vector<Line> fluid_lines(const congestion::FluidResult &fluid) {
   double least = 1e300, most = 0;
   for (const double rate : fluid.rates) {
@@ -181,6 +221,8 @@ Group json_group(const std::vector<Line> &lines) {
   return group;
 }
 
+constexpr double kThresholdPackets = 2; // above Kmin: less than RED's slope can hold
+
 std::string why(const Prediction &p, double least_rate) {
   switch (p.point.applies) {
   case congestion::Applies::Kmax:
@@ -192,7 +234,13 @@ std::string why(const Prediction &p, double least_rate) {
     return fmt::format("no fixed point: the least rate ({}) is above the fair share",
                        gigabits(least_rate));
   default:
-    return p.fluid.settles ? "" : "the fluid model oscillates around the fixed point";
+    if (!p.fluid.settles)
+      return "the fluid model oscillates around the fixed point";
+    if (p.point.queue_bytes - p.path.kmin < kThresholdPackets * p.path.packet_bytes)
+      return fmt::format("q* is {:.1f} packets above Kmin: RED is a threshold there, and the queue "
+                         "of packets swings below it",
+                         (p.point.queue_bytes - p.path.kmin) / p.path.packet_bytes);
+    return "";
   }
 }
 
@@ -240,6 +288,31 @@ Document dcqcn_presets_report(const std::vector<size_t> &numbers) {
 
 Document control_report(const congestion::Control &control) {
   return parameters(control.parameters()->rows(), {{0, control.word()}});
+}
+
+Document steady_state_report(const congestion::SteadyQuestion &question,
+                             const congestion::SteadyState &state) {
+  Document document;
+  const std::string words = question.control.table.words();
+  document.title =
+      fmt::format("{}{}{}, {} flows at {}, RTT without queues {:g} us, packets of {:g} B",
+                  question.control.word(), words.empty() ? "" : " ", words, question.flows,
+                  gigabits(question.line_bits), static_cast<double>(question.rtt_ns) / 1000,
+                  question.packet_bytes);
+  const std::vector<Line> lines = steady_lines(state);
+  auto &s = document.sections;
+  s.push_back(schema());
+  s.push_back({"control", "", Value{std::string(question.control.word())}, Where::Json});
+  s.push_back({"parameters", "", Value{words}, Where::Json});
+  s.push_back({"steady_state", "", json_group(lines), Where::Json});
+  Rows rows;
+  for (const Line &line : lines)
+    if (!line.text.empty())
+      rows.push_back({std::string(line.heading), line.text});
+  s.push_back({"table", "",
+               make_table({{"what", "STEADY STATE"}, {"value", "VALUE"}}, std::move(rows)),
+               Where::Text});
+  return document;
 }
 
 Document prediction_report(const congestion::Question &question, const Answer &answer) {

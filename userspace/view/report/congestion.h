@@ -4,6 +4,7 @@
 
 #include "rate/control.h"
 #include "rate/prediction.h"
+#include "rate/steady_state.h"
 #include "report/document.h"
 
 namespace xr::report {
@@ -13,6 +14,8 @@ Document congestion_list();
 Document dcqcn_presets_report(const std::vector<size_t> &presets);
 // For a control without presets.
 Document control_report(const congestion::Control &control);
+Document steady_state_report(const congestion::SteadyQuestion &question,
+                             const congestion::SteadyState &state);
 Document prediction_report(const congestion::Question &question, const congestion::Answer &answer);
 
 } // namespace xr::report
