@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "importers/cm_lines.h"
 #include "parse/words.h"
 
@@ -52,13 +53,12 @@ public:
       XR_TRY(resolve(id, trigger));
     XR_TRY(sort());
     if (rounded_)
-      out_.notes.push_back(
-          fmt::format("start of {} connections: rounded to whole nanoseconds", rounded_));
+      out_.notes.push_back(fmt::format("start of {}: rounded to whole nanoseconds",
+                                       counted(rounded_, "connection")));
     if (priorities_)
-      out_.notes.push_back(
-          fmt::format("prio of {} connections: without an effect here (it orders the pulls of "
-                      "NDP's receivers, and is no class of traffic)",
-                      priorities_));
+      out_.notes.push_back(fmt::format("prio of {}: without an effect here (it orders the pulls of "
+                                       "NDP's receivers, and is no class of traffic)",
+                                       counted(priorities_, "connection")));
     return std::move(out_);
   }
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/counted.h"
 #include "importers/hpcc_control.h"
 #include "importers/hpcc_queues.h"
 #include "parse/value.h"
@@ -78,8 +79,9 @@ private:
     const auto late = [this](const HpccFlow &flow) { return flow.start_ns >= stop_ns_; };
     const size_t left_out = std::erase_if(flows_.flows, late);
     if (left_out)
-      note(fmt::format("{} flows start at or after SIMULATOR_STOP_TIME, and are left out",
-                       left_out));
+      note(fmt::format("{} {} at or after SIMULATOR_STOP_TIME, and {} left out",
+                       counted(left_out, "flow"), verb(left_out, "starts", "start"),
+                       verb(left_out, "is", "are")));
     note(fmt::format("the run begins at {} s of the simulator: starts, LINK_DOWN and "
                      "SIMULATOR_STOP_TIME are counted from there",
                      static_cast<double>(out_.begins_ns) * 1e-9));

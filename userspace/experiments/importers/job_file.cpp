@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "importers/experiment_text.h"
 #include "job/files.h"
 
@@ -51,11 +52,11 @@ Result<ImportedExperiment> job_file(const std::string &format, const std::string
   out.yaml = fmt::format("# Imported from {0}\nexperiment: {1}\nseed: 1\nuntil: done\n{2}"
                          "jobs:\n  - {{{0}: {3}}}\n",
                          format, quoted(file.filename().string()), network, quoted(file.string()));
-  out.notes.push_back(fmt::format("{} ranks, {} operations; the network is chosen here: a host for "
-                                  "each rank at {}, {}, {}",
-                                  ranks, job.operations.size(),
-                                  ranks > kMostSwitchLinks ? "a fat tree" : "one switch", kRate,
-                                  kDelay));
+  out.notes.push_back(
+      fmt::format("{}, {}; the network is chosen here: a host for "
+                  "each rank at {}, {}, {}",
+                  counted(ranks, "rank"), counted(job.operations.size(), "operation"),
+                  ranks > kMostSwitchLinks ? "a fat tree" : "one switch", kRate, kDelay));
   return out;
 }
 

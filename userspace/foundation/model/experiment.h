@@ -93,7 +93,8 @@ struct ExperimentJob {
     Nothing,        // it took what the network and the same compute of all ranks take
     LateSender,     // a rank computed longer than the others, and its data came late
     LateReceiver,   // ... and its clear-to-send
-    CongestedLink,  // messages queued
+    CongestedLink,  // messages queued at a link that is used most (progress/summary.cpp)
+    SharedLinks,    // messages queued, and all links are about equally used
     Retransmission, // messages were lost and sent again
   };
   struct Step {
@@ -106,7 +107,7 @@ struct ExperimentJob {
     Why why = Why::Nothing;
     uint64_t excess_ns = 0;            // that `why` took
     std::optional<uint32_t> rank = {}; // the late one, or the sender of the slow messages
-    std::string where = {};            // "0-1 at leaf-1:spine-2", of messages
+    std::string where = {};            // "0-1 at leaf-1:spine-2", of messages; "": of all
   };
   struct Rank {
     std::string host;
@@ -153,7 +154,7 @@ struct ExperimentMeasurement {
   std::set<std::string> unmeasured; // columns without a value, of flows and of the run
   uint64_t other_qps = 0;           // that sent requests and are of no flow
   uint64_t other_cnps = 0;          // of no flow that is known
-  double jain = 1;                  // of the flows' goodput_bps
+  std::optional<double> jain;       // of the flows' goodput_bps; unset: no flow passed anything
   // How unequally flows are spread over equally short paths: of the links between which switches
   // and hosts choose, the mean of |flows - their mean| / their mean. Unset: there is no choice.
   std::optional<double> flow_imbalance;

@@ -12,6 +12,7 @@
 
 #include "congestion/qp_rates.h"
 #include "model/experiment.h"
+#include "progress/summary.h"
 #include "roce/parse.h"
 #include "simulate/capture_file.h"
 #include "simulate/event_queue.h"
@@ -214,7 +215,7 @@ private:
   void flow_ended(const FlowRun &run);
   void end_if_done();
   void measure_jobs(std::vector<ExperimentJob> &rows) const;
-  std::string longest_queue(uint32_t flow) const;
+  void fill_links(uint32_t flow, progress::Way &way) const;
 
   // flowing.cpp
   Status check_fluid() const;
