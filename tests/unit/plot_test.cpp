@@ -439,6 +439,7 @@ TEST(PlotTicks, QuantitiesHaveTheirUnits) {
   EXPECT_EQ("25 ms", quantity(0.025, "s"));
   EXPECT_EQ("20 Gbit/s", quantity(20e9, "bit/s"));
   EXPECT_EQ("18.51 kB", quantity(18'511, "bytes"));
+  EXPECT_EQ("1 MB", quantity(999'999.6, "bytes"));
   EXPECT_EQ("0 s", quantity(0, "s"));
   EXPECT_EQ("0.25", quantity(0.25, ""));
 }
@@ -464,7 +465,7 @@ TEST(PlotHeadline, TilesFillTheirRows) {
       EXPECT_LT(rows * columns - count, rows) << count << " at most " << most;
     }
   const nlohmann::json data = data_of(html(result_of(2), {}));
-  EXPECT_EQ("[6,3,2]", data["tile_columns"].dump());
+  EXPECT_EQ("[6,3,2]", data["grid_columns"].dump());
 }
 
 // Each spine is a neighbour of each leaf, with links of different words.

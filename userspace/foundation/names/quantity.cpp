@@ -20,7 +20,7 @@ std::string si(double value, const std::string &unit, int digits) {
   if (size < 1 && unit != "s")
     return fmt::format("{:.{}g}", value, digits);
   for (const auto &[scale, prefix] : kPrefixes)
-    if (size >= scale * 0.9999999)
+    if (size >= scale * (1 - 0.5 * std::pow(10, -digits))) // it is not "1000k"
       return fmt::format("{:.{}g}{}", value / scale, digits, prefix);
   return fmt::format("{:.3g}", value);
 }

@@ -99,7 +99,7 @@ NetworkLayout lay_out(const PageNetwork &network, const std::vector<std::string>
     line.x2 = (to.x0 + to.x1) / 2;
     line.y1 = same_row ? (from.y0 + from.y1) / 2 : down ? from.y1 : from.y0;
     line.y2 = same_row ? line.y1 : down ? to.y0 : to.y1;
-    // The same words beside each of a hundred links would hide the links.
+    // Words that many links have are beside the first one only: they would hide the links.
     const bool first =
         said.emplace(about[i], network.nodes[link.from].tier, network.nodes[link.to].tier).second;
     line.words = words_of(link, first || network.links.size() <= kFewLinks, about[i]);

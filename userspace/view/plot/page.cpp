@@ -2,6 +2,7 @@
 #include "plot/page.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
 
@@ -283,11 +284,14 @@ std::string facts_of(const ExperimentResult &result) {
                      result.version);
 }
 
-// Columns of the tiles by the page's width: wide, middle, narrow.
-json columns_of(const std::vector<Tile> &tiles) {
-  return {tile_columns(tiles.size(), 7), tile_columns(tiles.size(), 4),
-          tile_columns(tiles.size(), 2)};
+// Columns of a grid by the page's width: wide, middle, narrow.
+json columns_of(size_t count, const std::array<size_t, 3> &most) {
+  json columns = json::array();
+  for (const size_t at_most : most)
+    columns.push_back(tile_columns(count, at_most));
+  return columns;
 }
+constexpr std::array<size_t, 3> kMostTiles = {7, 4, 2}, kMostFigures = {3, 2, 1};
 
 json tiles_of(const std::vector<Tile> &tiles) {
   json all = json::array();
@@ -337,7 +341,7 @@ std::string html(const ExperimentResult &result, const Page &page) {
   return page_of(result.name, {{"name", result.name},
                                {"headline", page.headline},
                                {"tiles", tiles_of(tiles(result))},
-                               {"tile_columns", columns_of(tiles(result))},
+                               {"grid_columns", columns_of(tiles(result).size(), kMostTiles)},
                                {"network", network_of(page.network)},
                                {"provenance", page.provenance},
                                {"facts", json::array({facts_of(result)})},
@@ -392,6 +396,7 @@ std::string html(const SweepPage &page) {
   return page_of(page.title, {{"name", page.title},
                               {"headline", page.headline},
                               {"tiles", json::array()},
+                              {"grid_columns", columns_of(page.figures.size(), kMostFigures)},
                               {"network", network_of({})},
                               {"provenance", page.provenance},
                               {"facts", json::array()},
@@ -414,7 +419,7 @@ std::string html(const CapturePage &page) {
   return page_of(page.title, {{"name", page.title},
                               {"headline", page.headline},
                               {"tiles", tiles_of(page.tiles)},
-                              {"tile_columns", columns_of(page.tiles)},
+                              {"grid_columns", columns_of(page.tiles.size(), kMostTiles)},
                               {"network", network_of({})},
                               {"provenance", page.provenance},
                               {"facts", page.facts},

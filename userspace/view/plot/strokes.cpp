@@ -18,7 +18,7 @@ constexpr std::array<const char *, 8> kColours = {"#0072b2", "#d55e00", "#009e73
 const std::array<std::vector<int>, 4> kLengths = {{{}, {7, 4}, {2, 3}, {9, 3, 2, 3}}};
 constexpr size_t kFewestHues = 12;
 
-// Of a circle of `count` hues. Neighbours on it differ in lightness, too.
+// A colour of a circle with `count` hues. Neighbours on it differ in lightness, too.
 std::string hue_colour(size_t number, size_t count) {
   const double hue = 6 * static_cast<double>(number) / static_cast<double>(count);
   const double lightness = number % 2 ? 0.36 : 0.5,

@@ -29,7 +29,7 @@
     if (size === 0) return "0";
     if (size < 1 && unit !== "s") return size < 1e-3 ? value.toExponential(2) : String(+value.toPrecision(4));
     for (const [scale, prefix] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""], [1e-3, "m"], [1e-6, "µ"], [1e-9, "n"]])
-      if (size >= scale * 0.9999999) return String(+(value / scale).toPrecision(4)) + prefix;
+      if (size >= scale * 0.99995) return String(+(value / scale).toPrecision(4)) + prefix;
     return value.toExponential(2);
   }
 
@@ -56,11 +56,15 @@
   for (const line of data.facts) main.append(make("div", { className: "facts" }, line));
   for (const why of data.why_void) main.append(make("p", { className: "void" }, "void: " + why));
 
+  // Columns of a grid by the page's width, which fill its rows.
+  function inColumns(grid) {
+    ["wide", "middle", "narrow"].forEach((width, i) => grid.style.setProperty("--" + width, data.grid_columns[i]));
+    return grid;
+  }
   if (data.tiles.length) {
     const grid = make("div", { className: "tiles" }, ...data.tiles.map(tile => make("div", { className: tile.alarm ? "tile alarm" : "tile" },
       make("div", {}, tile.name), make("b", {}, tile.value), make("small", {}, tile.about))));
-    ["wide", "middle", "narrow"].forEach((width, i) => grid.style.setProperty("--" + width, data.tile_columns[i]));
-    main.append(grid);
+    main.append(inColumns(grid));
   }
 
   // Topology, where network_layout.cpp places it; frames go down.
@@ -201,6 +205,20 @@
     return sorted;
   }
 
+  // Lines of a text whose words are broken at this width.
+  function linesOf(text, width) {
+    let lines = 1, used = 0;
+    for (const word of text.split(/(?<=[ -])/)) {
+      const long = word.length * 7;
+      if (used && used + long > width) {
+        lines++;
+        used = 0;
+      }
+      used += long;
+    }
+    return lines;
+  }
+
   // A finger moves the page.
   const { touchstart, touchmove, touchend, ...mouse } = Dygraph.defaultInteractionModel;
 
@@ -237,13 +255,14 @@
     if (figure.time && figure.id !== "episodes" && samples < 3 && !data.json)
       tools.before(make("p", { className: "facts few" }, `${samples} sample${samples === 1 ? "" : "s"} only: the experiment's \`sample:\` is too long for its duration`));
     const names = make("div", { className: "names" });
+    const tickWidth = Math.max(30, Math.floor((place.clientWidth - 110) / Math.max(1, figure.names.length)));
     const plot = new Dygraph(place, rows, {
       labels: ["x", ...figure.curves.keys()].map(String), visibility: figure.curves.map(curve => curve.shown), legend: "never",
       colors: seriesColours, series: Object.fromEntries(figure.curves.map((curve, i) => [String(i), { strokePattern: curve.dash.length ? curve.dash : null }])), strokeWidth: 1.5, drawPoints: data.sweep || figure.shape === "points" || figure.cells || (figure.time && samples < 50), pointSize: data.sweep ? 3 : 2,
       ...(figure.shape === "bars" ? { plotter: shapes.bars } : {}), rightGap: named ? marginRight : 12,
-      ...(above ? { title: "\u00a0", titleHeight: momentRows() * 14 + 6 } : {}), stepPlot: !figure.time && !data.sweep, xRangePad: figure.time ? 0 : 8, ...(figure.names.length ? { dateWindow: [0.5, figure.names.length + 0.5], xAxisHeight: 36 } : {}), connectSeparatedPoints: true,
+      ...(above ? { title: "\u00a0", titleHeight: momentRows() * 14 + 6 } : {}), stepPlot: !figure.time && !data.sweep, xRangePad: figure.time ? 0 : 8, ...(figure.names.length ? { dateWindow: [0.5, figure.names.length + 0.5], xAxisHeight: 10 + 15 * Math.max(...figure.names.map(name => linesOf(name, tickWidth))) } : {}), connectSeparatedPoints: true,
       customBars: bands, dataHandler: Handler, includeZero: figure.shape !== "points",
-      axes: { x: figure.names.length ? { ticker: () => figure.names.map((label, i) => ({ v: i + 1, label: escaped(label) })), axisLabelWidth: Math.max(40, Math.floor(place.clientWidth * 0.8 / figure.names.length)) } : axis(figure.x_unit, 70, 80), y: { ...axis(figure.y_unit, 76, 30), axisLabelFormatter: yText, ...(figure.cells ? { valueRange: [0, figure.cells.bounds.length - 1] } : {}) } }, axisLabelFontSize: 12, axisTickSize: 5, gridLineWidth: 1, ...lines(),
+      axes: { x: figure.names.length ? { ticker: () => figure.names.map((label, i) => ({ v: i + 1, label: escaped(label) })), axisLabelWidth: tickWidth } : axis(figure.x_unit, 70, 80), y: { ...axis(figure.y_unit, 76, 30), axisLabelFormatter: yText, ...(figure.cells ? { valueRange: [0, figure.cells.bounds.length - 1] } : {}) } }, axisLabelFontSize: 12, axisTickSize: 5, gridLineWidth: 1, ...lines(),
       xlabel: label(figure.x_unit), ylabel: label(figure.y_unit), xLabelHeight: 15, yLabelWidth: 15,
       interactionModel: mouse,
       plugins: [{ activate: () => ({
@@ -331,7 +350,7 @@
     if (figure.cells) tools.append(`the darker, the more: ${figure.cells.counts.reduce((a, b) => Math.max(a, b), 0).toLocaleString("en-US")} in the darkest cell`);
     else if (!data.sweep) tools.append("drag to zoom, with shift to move, double click to see everything");
   }
-  const figures = data.sweep ? main.appendChild(make("div", { className: "small" })) : main;
+  const figures = data.sweep ? main.appendChild(inColumns(make("div", { className: "small" }))) : main;
   for (const figure of data.figures) draw(figure);
 
   // Tables, sorted by a click on a column
