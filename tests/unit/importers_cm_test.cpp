@@ -96,8 +96,8 @@ TEST(ImportCm, StartsArePicoseconds) {
   EXPECT_EQ(experiment.scenario.flows[1].start_ns, 2U); // 1.5 ns
   EXPECT_EQ(experiment.scenario.flows[2].start_ns, 2000U);
   EXPECT_TRUE(has(imported.get().yaml, "host-3 host-4 2147483647 2000ns"));
-  EXPECT_TRUE(notes(imported, "start of 1 connections: rounded"));
-  EXPECT_TRUE(notes(imported, "prio of 1 connections"));
+  EXPECT_TRUE(notes(imported, "start of 1 connection: rounded"));
+  EXPECT_TRUE(notes(imported, "prio of 1 connection"));
 }
 
 TEST(ImportCm, LeafSpine) {
