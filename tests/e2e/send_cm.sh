@@ -77,7 +77,7 @@ connected --reliable dst 192.0.2.2 v1 send size 100 messages 10
 assert_sent '.connections.ended == 1 and .sent.messages == 10'
 exits 1 xt --json send "$sender_port" --cm --cm-timeout 20ms --cm-retries 1 dst 192.0.2.2 send size 8 messages 1
 assert_json "$scratch/last.out" '.connections.timed_out == 1 and .connections.mads_sent == 3 and .sent.messages == 0'
-grep -q '1 of 1 connections were not made: 1 without an answer' "$scratch/last.err" || fail "$(cat "$scratch/last.err")"
+grep -q '1 of 1 connection was not made: 1 without an answer' "$scratch/last.err" || fail "$(cat "$scratch/last.err")"
 end_respond
 assert_respond '.refused.cm_other_version == 3'
 

@@ -487,6 +487,8 @@ TEST(Checks, Retries) {
     made.episode(ROCE_CAUSE_TIMEOUT, 5);
   EXPECT_EQ(made.status("retries"), Status::Fail);
   EXPECT_NE(made.check("retries").value.find("2 timeouts from error"), std::string::npos);
+  made.episode(ROCE_CAUSE_TIMEOUT, 5);
+  EXPECT_NE(made.check("retries").value.find("1 timeout from error"), std::string::npos);
 
   Made rnr;
   rnr.followed();
@@ -505,8 +507,12 @@ TEST(Checks, RoundTrips) {
       row.name.key = Made::key(1, static_cast<uint8_t>(2 + i), 0x11, ROCE_KIND_REQUEST);
       row.times = {.kind = ROCE_LATENCY_ACK, .count = count, .p99 = i ? 1000 : slowest_ns};
     }
+    if (hosts == 1) {
+      EXPECT_EQ(made.check("rtt").value.find("1 pair of hosts with 100"), 0U);
+    }
     return made.status("rtt");
   };
+  EXPECT_EQ(with(1, 10'000), Status::Unknown);
   EXPECT_EQ(with(4, 10'000), Status::Warn);
   EXPECT_EQ(with(4, 9'999), Status::Ok);
   EXPECT_EQ(with(2, 10'000), Status::Unknown);

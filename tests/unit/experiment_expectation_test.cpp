@@ -197,6 +197,24 @@ TEST(Expectations, SayWhereToLook) {
   EXPECT_EQ(evaluate("jain > 0.9").row, "");
 }
 
+TEST(Expectations, ValuesHaveTheUnitOfTheirColumn) {
+  for (const auto &[text, unit] :
+       {std::pair("flow('mouse-1').fct_ns < 5ms", "ns"),
+        std::pair("flow('flow-1').goodput_bps >= 5gbit", "bit/s"),
+        std::pair("queue('bottleneck').backlog_bytes.max within 10% of 20KB", "bytes"),
+        std::pair("3 > jain", ""), std::pair("flow('flow-1').cnps > 3", ""),
+        std::pair("2 * 1ms < flow('mouse-1').fct_ns", "ns"),
+        std::pair("all(flows, goodput_bps > 1mbit) and jain > 0.5", "bit/s")})
+    EXPECT_EQ(evaluate(text).unit, unit) << text;
+}
+
+TEST(Expectations, FairnessOfNothingIsNotMeasured) {
+  const ExperimentCheck check = evaluate("jain(flows.drops) > 0.5 and jain(flows.timeouts) > 0.5");
+  EXPECT_EQ(check.outcome, Outcome::Fails);
+  EXPECT_EQ(evaluate("jain(flows.timeouts) > 0.5").outcome, Outcome::Unmeasured);
+  EXPECT_NE(evaluate("jain(flows.timeouts) > 0.5").why.find("all values are 0"), std::string::npos);
+}
+
 TEST(Expectations, WithoutAValueAreNotMeasured) {
   for (const auto &[text, why] :
        {std::pair("flow('flow-1').fct_ns < 1s", "flow-1 has no fct_ns"),

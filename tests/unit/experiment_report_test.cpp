@@ -55,6 +55,15 @@ ExperimentResult result() {
   return r;
 }
 
+TEST(ExperimentReport, NothingPassedHasNoFairness) {
+  ExperimentResult r = result();
+  EXPECT_TRUE(json::parse(to_json(experiment_report(r))).at("jain").is_null());
+  EXPECT_EQ(to_text(experiment_report(r), {}).find("Jain"), std::string::npos);
+  r.measured.jain = 0.5;
+  EXPECT_EQ(json::parse(to_json(experiment_report(r))).at("jain"), 0.5);
+  EXPECT_NE(to_text(experiment_report(r), {}).find("0.5000"), std::string::npos);
+}
+
 TEST(ExperimentReport, KeysOfTheContract) {
   const ExperimentResult r = result();
   const json j = json::parse(to_json(experiment_report(r)));

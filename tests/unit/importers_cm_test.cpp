@@ -96,8 +96,8 @@ TEST(ImportCm, StartsArePicoseconds) {
   EXPECT_EQ(experiment.scenario.flows[1].start_ns, 2U); // 1.5 ns
   EXPECT_EQ(experiment.scenario.flows[2].start_ns, 2000U);
   EXPECT_TRUE(has(imported.get().yaml, "host-3 host-4 2147483647 2000ns"));
-  EXPECT_TRUE(notes(imported, "start of 1 connections: rounded"));
-  EXPECT_TRUE(notes(imported, "prio of 1 connections"));
+  EXPECT_TRUE(notes(imported, "start of 1 connection: rounded"));
+  EXPECT_TRUE(notes(imported, "prio of 1 connection"));
 }
 
 // As csg-htsim's EXAMPLES have them: long-lived flows in the background.
@@ -113,8 +113,7 @@ TEST(ImportCm, SizeZeroNeverEnds) {
 
 // spcl/HTSIM's a2a.cm says 3600, and has 240.
 TEST(ImportCm, AHeaderThatPromisesMoreIsNoted) {
-  const auto imported =
-      import("Nodes 16\nConnections 3600\nTriggers 9\n0->1 start 0 size 1000\n");
+  const auto imported = import("Nodes 16\nConnections 3600\nTriggers 9\n0->1 start 0 size 1000\n");
   EXPECT_EQ(read(imported).scenario.flows.size(), 1U);
   EXPECT_TRUE(notes(imported, "a.cm: Connections is 3600, and there are 1"));
   EXPECT_TRUE(notes(imported, "a.cm: Triggers is 9, and there are 0"));
@@ -122,7 +121,7 @@ TEST(ImportCm, AHeaderThatPromisesMoreIsNoted) {
                             "7->15 id 1 start 0 size 9 send_done_trigger 1\n"
                             "7->0 id 2 trigger 1 size 9\n");
   EXPECT_TRUE(has(waits.get().yaml, "name: id-2, from: host-8, to: host-1")) << waits.get().yaml;
-  EXPECT_TRUE(notes(waits, "1 triggers have no line of their own"));
+  EXPECT_TRUE(notes(waits, "1 trigger has no line of its own"));
 }
 
 // test_cr_*.cm of spcl/HTSIM.
@@ -136,7 +135,7 @@ TEST(ImportCm, MessagesOfAConnection) {
   EXPECT_EQ(experiment.scenario.flows[0].name, "id-1");
   EXPECT_EQ(experiment.scenario.flows[0].flow.messages, 3U);
   EXPECT_EQ(experiment.scenario.flows[1].name, "id-1.4");
-  EXPECT_TRUE(notes(imported, "1 more messages of connections"));
+  EXPECT_TRUE(notes(imported, "1 more message of connections"));
 }
 
 TEST(ImportCm, FlowsHaveTheIdsOfConnectionsInTheFilesOrder) {

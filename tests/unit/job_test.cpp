@@ -318,6 +318,14 @@ TEST(JobWhy, NamesTheLinkThatIsCongested) {
   EXPECT_EQ(job.steps[0].where, "1-2 at s:h3");
 }
 
+// All links are about equally used: none is to blame.
+TEST(JobWhy, ABalancedExchangeHasNoCongestedLink) {
+  const ExperimentJob job = run_job(collective("all_to_all", "parallel", 8, 8 * 64 * kPmtu));
+  EXPECT_EQ(job.steps[0].why, ExperimentJob::Why::SharedLinks);
+  EXPECT_FALSE(job.steps[0].rank);
+  EXPECT_EQ(job.steps[0].where, "");
+}
+
 // Two leaves and two spines: two flows on one uplink, none on the other, or one on each.
 TEST(JobImbalance, IsTheMeanDistanceFromTheMean) {
   std::set<double> seen;

@@ -298,7 +298,7 @@ TEST(PlacesMeasurement, IsInTheTimeAndTheRatesOfTheExperiment) {
   EXPECT_EQ(result.flows[1].whole.failed, 1U);
   EXPECT_EQ(result.from_ns, 10'000'000U);
   EXPECT_FALSE(result.flows[0].end_ns);
-  EXPECT_DOUBLE_EQ(result.jain, 1);
+  EXPECT_DOUBLE_EQ(result.jain.value(), 1);
   EXPECT_EQ(result.duration_ns, 110'000'000U);
   ASSERT_EQ(result.queues.size(), 1U);
   EXPECT_EQ(result.queues[0].packets, 2000U);

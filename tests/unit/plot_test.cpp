@@ -7,17 +7,21 @@
 #include <fstream>
 #include <numeric>
 #include <random>
+#include <set>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "directory.h"
+#include "names/quantity.h"
 #include "plot/figures.h"
 #include "plot/gnuplot.h"
 #include "plot/headline.h"
+#include "plot/network_layout.h"
 #include "plot/overlay.h"
 #include "plot/page.h"
+#include "plot/strokes.h"
 #include "plot/svg.h"
 #include "plot/sweep_figure.h"
 #include "plot/ticks.h"
@@ -27,6 +31,8 @@ namespace xr::plot::plot_test {
 namespace {
 
 using Kind = ExperimentSample::Kind;
+using names::quantity;
+using names::si;
 using test::Directory;
 
 ExperimentResult result_of(size_t flows) {
@@ -220,7 +226,14 @@ TEST(PlotPage, HasAllValues) {
         {n * 1'000'000, Kind::Flow, 0, "goodput_bps", static_cast<double>(n) * 1e9}};
     recorder.add(one);
   }
-  const ExperimentResult result = result_of(2);
+  ExperimentResult result = result_of(2);
+  for (const auto &[value, bound, unit] :
+       {std::tuple(3.16e6, 5e6, "ns"), {19.96e9, 18e9, "bit/s"}}) {
+    ExperimentCheck &check = result.checks.emplace_back();
+    check.value = value;
+    check.bound = bound;
+    check.unit = unit;
+  }
   Page page{"flows: [</script>] # <!-- <script>\n",
             {{0.02, "start flow-2"}},
             figures(result, recorder, {}),
@@ -233,6 +246,11 @@ TEST(PlotPage, HasAllValues) {
   EXPECT_EQ(std::string::npos, text.find("<!-- <script>")); // would hide the end of the data
   EXPECT_EQ("fail", data["verdict"]);
   EXPECT_EQ("fails", data["checks"][0]["outcome"]);
+  EXPECT_EQ(12, data["checks"][0]["value"]) << "a number without a unit";
+  EXPECT_EQ("3.16 ms", data["checks"][1]["value"]);
+  EXPECT_EQ("5 ms", data["checks"][1]["bound"]);
+  EXPECT_EQ("19.96 Gbit/s", data["checks"][2]["value"]);
+  EXPECT_EQ("18 Gbit/s", data["checks"][2]["bound"]);
   EXPECT_EQ("flow-2", data["checks"][0]["row"]);
   EXPECT_EQ(0.005, data["checks"][0]["t_s"]);
   EXPECT_EQ("start flow-2", data["moments"][0]["text"]);
@@ -317,6 +335,74 @@ TEST(PlotSvg, DrawsShownCurvesAndLevels) {
   EXPECT_EQ(2, std::count(one.begin(), one.end(), 'M')); // the gap interrupts the line
 }
 
+// A figure of 10 points, at 1, 2 ... ms; the last three have no value.
+Figure of_milliseconds() {
+  Figure figure;
+  figure.x_unit = "s";
+  figure.y_unit = "bit/s";
+  Curve curve{"one", {}, {}, {}, {}};
+  for (int i = 1; i <= 10; i++) {
+    figure.x.push_back(static_cast<float>(i) * 1e-3F);
+    curve.y.push_back(i <= 7 ? static_cast<float>(i) * 2e9F : kNoValue);
+  }
+  figure.curves.push_back(curve);
+  return figure;
+}
+
+TEST(PlotSvg, AxesHaveAnSiUnitAndPlainNumbers) {
+  const std::string text = svg(of_milliseconds());
+  for (const char *words : {">2</text>", ">6</text>", ">ms</text>", ">10</text>", ">Gbit/s</text>"})
+    EXPECT_NE(std::string::npos, text.find(words)) << words;
+  for (const char *words : {">2m</text>", ">10G</text>", ">s</text>"})
+    EXPECT_EQ(std::string::npos, text.find(words)) << words;
+}
+
+TEST(PlotSvg, TheAxisEndsWhereTheDataEnds) {
+  const std::string text = svg(of_milliseconds());
+  EXPECT_EQ(std::string::npos, text.find(">8</text>")) << "there is no value at 8 ms";
+  const std::string path = all_between(text, "class=\"curve\"", "/>").at(0);
+  EXPECT_NE(std::string::npos, path.find("L700.0,")) << path; // the right edge
+}
+
+TEST(PlotSvg, ALevelFarAboveTheDataIsOnlyNamed) {
+  Figure figure = of_milliseconds();
+  figure.levels = {{"near", 15e9}, {"far", 100e9}};
+  const std::string text = svg(figure);
+  EXPECT_NE(std::string::npos, text.find(">near</text>"));
+  EXPECT_NE(std::string::npos, text.find(">far 100 Gbit/s, above</text>"));
+  EXPECT_EQ(1U, all_between(text, "class=\"level\"", "/>").size());
+  EXPECT_NE(std::string::npos, text.find(">0</text>"));
+  EXPECT_EQ(std::string::npos, text.find(">-0</text>"));
+}
+
+TEST(PlotStrokes, NoTwoCurvesLookAlike) {
+  for (const auto &[first, second] : {std::pair(16, 16), {32, 0}, {32, 32}, {3, 3}, {1000, 2}}) {
+    Figure figure;
+    for (int i = 0; i < first + second; i++) {
+      Curve curve{fmt::format("curve {}", i), {1, 2}, {}, {}, {}};
+      curve.run = i < first ? 0 : 1;
+      figure.curves.push_back(std::move(curve));
+    }
+    figure.x = {0, 1};
+    std::set<std::pair<std::string, std::string>> seen;
+    for (const Stroke &stroke : strokes(figure))
+      seen.emplace(stroke.colour, dash_text(stroke));
+    EXPECT_EQ(seen.size(), figure.curves.size()) << first << " and " << second;
+    // Each curve and its line in the legend have the same stroke.
+    if (figure.curves.size() > 64)
+      continue;
+    std::set<std::string> drawn, named;
+    const std::string text = svg(figure);
+    for (const std::string &path : all_between(text, "<path class=\"curve\"", " d="))
+      drawn.insert(path);
+    for (const std::string &line : all_between(text, "<line x1=", "/>"))
+      named.insert(
+          line.substr(line.find(" stroke="), line.find(" stroke-width") - line.find(" stroke=")));
+    EXPECT_EQ(drawn, named);
+    EXPECT_EQ(drawn.size(), figure.curves.size());
+  }
+}
+
 TEST(PlotGnuplot, ReadsSeries) {
   Figure rate;
   rate.id = "rate";
@@ -353,8 +439,82 @@ TEST(PlotTicks, QuantitiesHaveTheirUnits) {
   EXPECT_EQ("25 ms", quantity(0.025, "s"));
   EXPECT_EQ("20 Gbit/s", quantity(20e9, "bit/s"));
   EXPECT_EQ("18.51 kB", quantity(18'511, "bytes"));
+  EXPECT_EQ("1 MB", quantity(999'999.6, "bytes"));
   EXPECT_EQ("0 s", quantity(0, "s"));
   EXPECT_EQ("0.25", quantity(0.25, ""));
+}
+
+// Two numbers that differ are not written the same.
+TEST(PlotTicks, DigitsThatDiffer) {
+  EXPECT_EQ(4, names::digits_of(3.16e6, 5e6, "ns"));
+  EXPECT_EQ(6, names::digits_of(20'000'400'000.0, 20e9, "bit/s"));
+  EXPECT_EQ("3.16 ms", quantity(3.16e6, "ns"));
+}
+
+// As few rows as possible, of which none is nearly empty.
+TEST(PlotHeadline, TilesFillTheirRows) {
+  EXPECT_EQ(4u, tile_columns(8, 7));
+  EXPECT_EQ(7u, tile_columns(7, 7));
+  EXPECT_EQ(3u, tile_columns(6, 4));
+  EXPECT_EQ(1u, tile_columns(0, 7));
+  for (size_t count = 1; count < 60; count++)
+    for (size_t most = 1; most < 9; most++) {
+      const size_t columns = tile_columns(count, most), rows = (count + columns - 1) / columns;
+      EXPECT_LE(columns, most);
+      EXPECT_EQ((count + most - 1) / most, rows);
+      EXPECT_LT(rows * columns - count, rows) << count << " at most " << most;
+    }
+  const nlohmann::json data = data_of(html(result_of(2), {}));
+  EXPECT_EQ("[6,3,2]", data["grid_columns"].dump());
+}
+
+// Each spine is a neighbour of each leaf, with links of different words.
+PageNetwork leaf_spine(size_t leaves, size_t spines) {
+  using Tier = PageNetwork::Node::Tier;
+  PageNetwork network;
+  for (size_t i = 0; i < spines; i++)
+    network.nodes.push_back({fmt::format("spine-{}", i + 1), Tier::Top, false});
+  for (size_t i = 0; i < leaves; i++) {
+    network.nodes.push_back({fmt::format("leaf-{}", i + 1), Tier::Middle, false});
+    network.nodes.push_back(
+        {fmt::format("host-{} ... host-{}", i * 8 + 1, i * 8 + 8), Tier::Bottom, true});
+  }
+  for (size_t leaf = 0; leaf < leaves; leaf++) {
+    for (size_t spine = 0; spine < spines; spine++)
+      network.links.push_back({.from = spines + 2 * leaf,
+                               .to = spine,
+                               .rate_bps = (leaf * spines + spine + 1) * 1'000'000'000,
+                               .delay_ns = 1000,
+                               .rules = leaf ? std::vector<std::string>{}
+                                             : std::vector<std::string>{"drop", "mark", "delay"}});
+    network.links.push_back(
+        {.from = spines + 2 * leaf, .to = spines + 2 * leaf + 1, .rate_bps = 1, .delay_ns = leaf});
+  }
+  return network;
+}
+
+TEST(NetworkLayout, NoLabelLiesOnAnother) {
+  for (const auto &[leaves, spines] : {std::pair(2, 2), {4, 4}, {8, 2}, {1, 1}}) {
+    const PageNetwork network = leaf_spine(leaves, spines);
+    std::vector<std::string> about;
+    for (const PageNetwork::Link &link : network.links)
+      about.push_back(fmt::format("{} Gbit/s, 1 us", link.rate_bps));
+    const NetworkLayout layout = lay_out(network, about);
+    std::vector<Box> boxes = layout.nodes;
+    size_t labels = 0;
+    for (const NetworkLayout::Link &link : layout.links)
+      if (!link.words.empty()) {
+        labels++;
+        boxes.push_back(link.label);
+        EXPECT_GE(link.label.x0, 0);
+        EXPECT_LE(link.label.x1, layout.width);
+      }
+    for (size_t i = 0; i < boxes.size(); i++)
+      for (size_t j = 0; j < i; j++)
+        EXPECT_FALSE(boxes[i].overlaps(boxes[j]))
+            << leaves << " x " << spines << ": " << i << ", " << j;
+    EXPECT_GE(labels, layout.links.size() / 3) << leaves << " x " << spines;
+  }
 }
 
 TEST(PlotHeadline, TilesNameTheirScope) {
@@ -426,9 +586,26 @@ TEST(PlotSweep, UnitsAndWordsOfTheKey) {
   };
   EXPECT_EQ(over({"10us", "2.5us"}).x_unit, "key, us");
   EXPECT_EQ(over({"10us", "2.5us"}).curves[0].x, (std::vector<float>{2.5, 10}));
-  EXPECT_EQ(over({"1us", "1ms"}).x_unit, "key: 1 1us 2 1ms") << "not in one unit";
+  EXPECT_EQ(over({"1us", "1ms"}).x_unit, "key") << "not in one unit";
+  EXPECT_EQ(over({"1us", "1ms"}).names, (std::vector<std::string>{"1us", "1ms"}));
+  EXPECT_TRUE(over({"10us", "2.5us"}).names.empty());
   EXPECT_EQ(over({"red", "step"}).curves[0].x, (std::vector<float>{1, 2}));
-  EXPECT_EQ(over({"red"}).x_unit, "all points: 1 ") << "nothing differs";
+  EXPECT_EQ(over({"red"}).x_unit, "all points") << "nothing differs";
+}
+
+// One tick a name, with the name.
+TEST(PlotSweep, NamesAreTicks) {
+  std::vector<SweepValue> values;
+  for (const char *name : {"dcqcn", "timely", "hpcc", "swift"})
+    values.push_back({{{"congestion", name}}, 1});
+  SweepPage page;
+  page.figures = {sweep_figure("rate", "Rate", "bit/s", values)};
+  const std::string text = svg(page.figures[0]);
+  for (const char *name : {"dcqcn", "timely", "hpcc", "swift"})
+    EXPECT_EQ(1U, all_between(text, fmt::format(">{}</text", name), ">").size()) << name;
+  EXPECT_EQ(std::string::npos, text.find(">2</text>"));
+  EXPECT_EQ(R"(["dcqcn","timely","hpcc","swift"])",
+            data_of(html(page))["figures"][0]["names"].dump());
 }
 
 Figure figure_of(const std::string &id, std::vector<std::string> names, bool summary = false) {

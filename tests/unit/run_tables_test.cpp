@@ -97,7 +97,7 @@ TEST(SweepTable, AColumnAKeyAndAMeasure) {
       "fct_mean_ns,fct_p50_ns,fct_p99_ns,fct_p999_ns,fct_max_ns,queue,queue_mean_bytes,"
       "queue_p50_bytes,queue_p99_bytes,queue_p999_bytes,queue_max_bytes,utilisation,marked,"
       "cnps,drops,retransmitted,wall_s,verdict,failure\n"
-      "1,5mbit,5000000,2,a,3,2000000000,0,0,0,2,200,100,300,300,300,\"s,\"\"x\"\"\",0,,0,,0,0,0,"
+      "1,5mbit,5000000,2,a,3,2000000000,0,0,,2,200,100,300,300,300,\"s,\"\"x\"\"\",0,,0,,0,0,0,"
       "0,0,0,0,pass,\n"
       "2,1gbit,1000000000,4,b,4,,,,,,,,,,,,,,,,,,,,,,,void,\"no room, it says\"\n");
 }

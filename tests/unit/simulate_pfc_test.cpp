@@ -24,7 +24,7 @@ TEST(SimulatePfc, NothingIsDropped) {
     EXPECT_GT(port.pauses, 0U);
     EXPECT_NEAR(static_cast<double>(port.paused_ns), 1.5e6, 0.2e6); // 3/4 of 2 ms
   }
-  EXPECT_GT(all.jain, 0.99);
+  EXPECT_GT(all.jain.value(), 0.99);
 
   scenario.queue.pfc = {}; // the same without PFC
   const auto lossy = make(scenario);

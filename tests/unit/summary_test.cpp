@@ -50,6 +50,13 @@ uint64_t fact(const Summary &summary, const std::string &name) {
 TEST(Phrases, NumbersInSentences) {
   EXPECT_EQ("1 packet", counted(1, "packet"));
   EXPECT_EQ("0 packets", counted(0, "packet"));
+  EXPECT_EQ("1,234 pairs of hosts", counted(1234, "pair of hosts", "pairs of hosts"));
+  EXPECT_EQ("0 bit/s", rate_words(0));
+  EXPECT_EQ("999 bit/s", rate_words(999));
+  EXPECT_EQ("94.2 Gbit/s", rate_words(94.2e9));
+  EXPECT_EQ("3.16 ms", check_number(3.16e6, "ns"));
+  EXPECT_EQ("19.9583 Gbit/s", check_number(19'958'300'000, "bit/s"));
+  EXPECT_EQ("1.5", check_number(1.5, ""));
   EXPECT_EQ("1.2 %", percent(63, 5250));
   EXPECT_EQ("0.0 %", percent(0, 10));
   EXPECT_EQ("0.010 %", percent(1, 10'000)) << "a part is never 0.0 %";
@@ -361,6 +368,51 @@ TEST(Summary, Experiments) {
   result.verdict = Verdict::Void;
   result.measured.why_void = {"a host was too slow"};
   EXPECT_TRUE(text_of(experiment_summary(result)).starts_with("Void: a host was too slow. "));
+}
+
+TEST(Summary, NothingPassed) {
+  ExperimentResult result;
+  result.measured.flows.resize(1);
+  result.verdict = Verdict::Pass;
+  EXPECT_EQ(
+      "Nothing was expected, and all was measured. Nothing passed (0 bit/s goodput of 1 flow) "
+      "and nothing dropped.",
+      text_of(experiment_summary(result)));
+}
+
+TEST(Summary, ALateRank) {
+  JobTraffic job;
+  job.ranks.resize(2);
+  job.steps.resize(10);
+  job.pattern = JobPattern::Ring;
+  job.repeats = true;
+  job.exchanging = 3;
+  job.stragglers = {
+      {.rank = 1, .cause = JobCause::LateStart, .first_step = 4, .steps = 2, .late_ns = 3'000'000}};
+  const auto words = [&job] {
+    Summary summary;
+    add_job(summary, job);
+    const std::string text = text_of(summary);
+    return text.substr(text.find(' ') + 1);
+  };
+  EXPECT_EQ("starts late, by 3.00 ms in 2 of 10 steps from step 5.", words());
+  job.stragglers[0].cause = JobCause::LateSender;
+  EXPECT_EQ("is a late sender, by 3.00 ms in 2 of 10 steps from step 5.", words());
+}
+
+TEST(Summary, AJobOfOneStep) {
+  ExperimentResult result;
+  ExperimentJob &job = result.measured.jobs.emplace_back();
+  job.name = "train";
+  job.ranks.resize(2);
+  job.steps.push_back({.name = "1",
+                       .end_ns = 4'000'000,
+                       .why = ExperimentJob::Why::SharedLinks,
+                       .excess_ns = 1'000'000});
+  EXPECT_TRUE(text_of(experiment_summary(result))
+                  .ends_with("train: 1 step, 4.00 ms in the median; it waited for shared links "
+                             "(all are used alike), 1.00 ms."))
+      << text_of(experiment_summary(result));
 }
 
 TEST(Summary, Responders) {

@@ -9,6 +9,7 @@
 
 #include "analysis/analyzer.h"
 #include "base/clock.h"
+#include "base/counted.h"
 #include "checks/setup.h"
 #include "checks/uplinks.h"
 #include "cli/analyze_files.h"
@@ -258,9 +259,9 @@ Status check_stamps(const FrameTimes &times) {
   for (const StampSource &source : times.sources)
     unusable += source.unusable;
   if (unusable)
-    return Error{fmt::format("--time {}: {} frames have a stamp, and none is usable: all times are "
+    return Error{fmt::format("--time {}: {} {} a stamp, and none is usable: all times are "
                              "the capture's",
-                             clock, unusable),
+                             clock, counted(unusable, "frame"), verb(unusable, "has", "have")),
                  times.clock == FrameClock::Mirror
                      ? "give the unit that the switch's user has chosen: --tick, as 10ns"
                      : "leave out --time"};

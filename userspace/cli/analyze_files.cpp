@@ -12,9 +12,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/counted.h"
 #include "cli/output.h"
 #include "cli/provenance.h"
 #include "cli/run_files.h"
+#include "names/quantity.h"
 #include "plot/capture_figures.h"
 #include "plot/csv.h"
 #include "plot/page.h"
@@ -143,8 +145,6 @@ std::optional<uint64_t> number_of(const report::Summary &summary, std::string_vi
   return number ? std::optional(*number) : std::nullopt;
 }
 
-std::string counted(uint64_t number) { return report::format_value(number, report::Format::Count); }
-
 std::vector<plot::Tile> tiles_of(const Analysis &analysis) {
   const report::Summary summary = report::traffic_summary({analysis.snapshot}, &analysis.episodes);
   const CaptureSeries &series = analysis.series;
@@ -152,9 +152,9 @@ std::vector<plot::Tile> tiles_of(const Analysis &analysis) {
   for (const CaptureSeries::Bin &bin : series.bins)
     packets += bin.packets;
   std::vector<plot::Tile> tiles = {
-      {"packets", counted(packets),
-       fmt::format("{} streams, {}", counted(series.streams.size() + series.rest_streams),
-                   plot::quantity(series.seconds(), "s"))}};
+      {"packets", grouped(packets),
+       fmt::format("{}, {}", counted(series.streams.size() + series.rest_streams, "stream"),
+                   names::quantity(series.seconds(), "s"))}};
   const struct {
     const char *name, *fact, *about;
     bool alarm;
@@ -165,11 +165,11 @@ std::vector<plot::Tile> tiles_of(const Analysis &analysis) {
   for (const auto &tile : kTiles) {
     const std::optional<uint64_t> number = number_of(summary, tile.fact);
     tiles.push_back(
-        {tile.name, number ? counted(*number) : "-", tile.about, tile.alarm && number.value_or(0)});
+        {tile.name, number ? grouped(*number) : "-", tile.about, tile.alarm && number.value_or(0)});
   }
   const report::LongestRecovery worst = report::longest_recovery(analysis.episodes);
   tiles.push_back({"longest recovery",
-                   worst.row ? plot::quantity(static_cast<double>(worst.ns) / 1e9, "s") : "-",
+                   worst.row ? names::quantity(static_cast<double>(worst.ns) / 1e9, "s") : "-",
                    worst.row ? plot::stream_name(worst.row->name.key) : "no episode", false});
   return tiles;
 }

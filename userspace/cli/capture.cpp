@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "cli/attach_options.h"
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -200,7 +201,7 @@ Status collect(Args &args) {
 }
 
 std::string line(const CaptureSummary &r) {
-  return fmt::format("{} frames, {} lost", r.written, r.lost + r.unread);
+  return fmt::format("{}, {} lost", counted(r.written, "frame"), r.lost + r.unread);
 }
 
 int capture(Args args, const Globals &globals) {

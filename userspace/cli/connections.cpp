@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "analysis/connections.h"
+#include "base/counted.h"
 #include "cli/attach_options.h"
 #include "cli/commands.h"
 #include "cli/directory.h"
@@ -85,7 +86,7 @@ int connections(const Args &args, const Globals &globals) {
     found->end_ns = std::max(found->end_ns, capture_summary.ended_ns);
   }
   if (lost)
-    warn(context, fmt::format("{} messages lost: they arrived faster than they were read", lost));
+    warn(context, counted(lost, "message") + " lost: messages arrived faster than they were read");
   Output output(globals.json);
   output.print(report::connections_report(args.ports, done->captures.front().seconds, *found));
   return output.finish();

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "base/counted.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/output.h"
@@ -49,16 +50,16 @@ public:
     const uint64_t dropped = dropped_, limited = limited_;
     read();
     if (dropped_ > dropped)
-      warn("events " + ifname,
-           fmt::format("{} events lost: they arrived faster than they were read",
-                       dropped_ - dropped));
+      warn("events " + ifname, counted(dropped_ - dropped, "event") +
+                                   " lost: events arrived faster than they were read");
     if (found)
       warn("events " + ifname,
-           fmt::format("{} episodes or findings lost: more than {} since they were read", found,
+           fmt::format("{} lost: more than {} since they were read",
+                       counted(found, "episode or finding", "episodes or findings"),
                        ROCE_FOUND_KEPT));
     if (limited_ > limited)
-      note(ifname, fmt::format("{} events suppressed: more than {} per second of one stream",
-                               limited_ - limited, ROCE_EVENTS_PER_WINDOW));
+      note(ifname, fmt::format("{} suppressed: more than {} per second of one stream",
+                               counted(limited_ - limited, "event"), ROCE_EVENTS_PER_WINDOW));
   }
 
 private:

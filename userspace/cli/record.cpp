@@ -2,6 +2,7 @@
 // A picture of what passes a port: captures it, then as `analyze --out`.
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "cli/analyze.h"
 #include "cli/attach_options.h"
 #include "cli/commands.h"
@@ -53,16 +54,16 @@ Status capture_port(port_capture::CaptureRequest request, const std::string &con
   Status status;
   {
     Progress progress(context);
-    status = run.run([&] { note(context, "begun"); },
-                     [&](const CaptureSummary &now) {
-                       progress.update(0, 0, fmt::format("{} frames", now.written));
-                     });
+    status = run.run(
+        [&] { note(context, "begun"); },
+        [&](const CaptureSummary &now) { progress.update(0, 0, counted(now.written, "frame")); });
   }
   const Status closed = run.close();
   tell_notes(context, run.notes(), printed);
   const CaptureSummary summary = run.report();
   if (const uint64_t lost = summary.lost + summary.unread)
-    warn(context, fmt::format("{} frames passed that are not in the capture", lost));
+    warn(context, fmt::format("{} passed that {} not in the capture", counted(lost, "frame"),
+                              verb(lost, "is", "are")));
   return status ? closed : status;
 }
 

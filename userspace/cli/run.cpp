@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "cli/commands.h"
 #include "cli/experiments.h"
 #include "cli/interrupt.h"
@@ -144,7 +145,9 @@ int merge(const RunArgs &args, const Globals &globals) {
   if (!merged)
     return fail("run merge", merged.error());
   if (merged->twice)
-    note("run merge", fmt::format("{} points are there twice: the first is taken", merged->twice));
+    note("run merge",
+         fmt::format("{} {} there twice: the first is taken", counted(merged->twice, "point"),
+                     verb(merged->twice, "is", "are")));
   return finish_sweep(args, globals, merged->name, merged->points, merged->missing);
 }
 
@@ -191,7 +194,8 @@ int run_sweep(const RunArgs &args, const Globals &globals, const experiment::Exp
   options.place = place_of(args);
   record_clock(in_namespaces(args) ? "realtime" : "virtual");
   options.on_found = [&](size_t found) {
-    note("run", fmt::format("{} points are in {} already, and are not run again", found, args.out));
+    note("run", fmt::format("{} {} in {} already, and {} not run again", counted(found, "point"),
+                            verb(found, "is", "are"), args.out, verb(found, "is", "are")));
   };
   const auto rows = sweep(file, settings, points, options);
   if (!rows)

@@ -11,6 +11,7 @@
 
 #include <fmt/ranges.h>
 
+#include "base/counted.h"
 #include "cli/page_network.h"
 #include "cli/provenance.h"
 #include "cli/run_files.h"
@@ -95,18 +96,19 @@ std::vector<plot::Moment> moments_of(const experiment::Experiment &experiment) {
 
 struct SweepPlot {
   const char *id, *title, *unit;
-  double (*value)(const sweep::SweepNumbers &);
+  std::optional<double> (*value)(const sweep::SweepNumbers &);
 };
+template <typename T> std::optional<double> some(T value) { return static_cast<double>(value); }
 constexpr SweepPlot kSweepPlots[] = {
-    {"rate", "Sum of the flows' goodput", "bit/s", [](const auto &n) { return n.rate; }},
+    {"rate", "Sum of the flows' goodput", "bit/s", [](const auto &n) { return some(n.rate); }},
     {"jain", "Jain's index of the flows", "", [](const auto &n) { return n.jain; }},
     {"queue_mean", "Mean backlog of the longest queue", "bytes",
-     [](const auto &n) { return n.queue_mean; }},
+     [](const auto &n) { return some(n.queue_mean); }},
     {"queue_p99", "99th percentile of its backlog", "bytes",
-     [](const auto &n) { return static_cast<double>(n.queue_p99); }},
-    {"utilisation", "Its utilisation", "", [](const auto &n) { return n.utilisation; }},
-    {"cnps", "CNPs", "packets", [](const auto &n) { return static_cast<double>(n.cnps); }},
-    {"drops", "Drops", "packets", [](const auto &n) { return static_cast<double>(n.drops); }},
+     [](const auto &n) { return some(n.queue_p99); }},
+    {"utilisation", "Its utilisation", "", [](const auto &n) { return some(n.utilisation); }},
+    {"cnps", "CNPs", "packets", [](const auto &n) { return some(n.cnps); }},
+    {"drops", "Drops", "packets", [](const auto &n) { return some(n.drops); }},
 };
 
 std::string in_one_line(std::string heading) {
@@ -240,8 +242,8 @@ std::vector<plot::Figure> sweep_figures(const std::vector<sweep::SweepPoint> &po
   for (const SweepPlot &plot : kSweepPlots) {
     std::vector<plot::SweepValue> values;
     for (const sweep::SweepPoint &point : points)
-      if (is_measured(point))
-        values.push_back({point.settings, plot.value(point.numbers)});
+      if (const auto value = is_measured(point) ? plot.value(point.numbers) : std::nullopt)
+        values.push_back({point.settings, *value});
     if (!values.empty())
       figures.push_back(plot::sweep_figure(plot.id, plot.title, plot.unit, values));
   }
@@ -262,8 +264,11 @@ plot::PageTable points_table(const std::vector<sweep::SweepPoint> &points) {
         fmt::format("{} {}", point.number, sweep::settings_text(point.settings, "")));
     cells.emplace_back(std::string(verdict_name(point.result.verdict)));
     if (is_measured(point))
-      cells.insert(cells.end(), {n.rate, n.jain, n.queue, n.queue_mean, count(n.queue_p99),
-                                 n.utilisation, count(n.cnps), count(n.drops)});
+      cells.insert(cells.end(), {n.rate,
+                                 n.jain ? decltype(table.rows)::value_type::value_type{*n.jain}
+                                        : std::monostate(),
+                                 n.queue, n.queue_mean, count(n.queue_p99), n.utilisation,
+                                 count(n.cnps), count(n.drops)});
     cells.resize(table.columns.size() - 2);
     cells.emplace_back(count(point.seed));
     cells.emplace_back(point.failure);
@@ -278,11 +283,13 @@ plot::PageTable points_table(const std::vector<sweep::SweepPoint> &points) {
 
 std::string sweep_headline(const std::vector<sweep::SweepPoint> &points, Verdict verdict) {
   const auto with = [&](Verdict wanted) {
-    return std::ranges::count_if(
-        points, [&](const sweep::SweepPoint &point) { return point.result.verdict == wanted; });
+    return static_cast<uint64_t>(std::ranges::count_if(
+        points, [&](const sweep::SweepPoint &point) { return point.result.verdict == wanted; }));
   };
-  return fmt::format("{}: of {} points {} pass, {} fail and {} are void", verdict_name(verdict),
-                     points.size(), with(Verdict::Pass), with(Verdict::Fail), with(Verdict::Void));
+  const uint64_t pass = with(Verdict::Pass), fail = with(Verdict::Fail), none = with(Verdict::Void);
+  return fmt::format("{}: of {}, {} {}, {} {} and {} {} void", verdict_name(verdict),
+                     counted(points.size(), "point"), pass, verb(pass, "passes", "pass"), fail,
+                     verb(fail, "fails", "fail"), none, verb(none, "is", "are"));
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "cli/output.h"
 #include "names/names.h"
 #include "roce/opcode.h"
@@ -62,7 +63,7 @@ Error why_failed(const SendCounts &c) {
   add(c.access_naks, "NAKs remote access error");
   add(c.operational_naks, "NAKs remote operational error");
   const std::string wrong = wrong_qps(c);
-  return {fmt::format("{} QP{} failed{}{}{}", c.failed_qps, c.failed_qps == 1 ? "" : "s", why,
+  return {fmt::format("{} failed{}{}{}", counted(c.failed_qps, "QP"), why,
                       wrong.empty() ? "" : "; ", wrong),
           c.access_naks    ? "rkey and va must be the peer's"
           : !wrong.empty() ? kWrongQps
@@ -75,8 +76,9 @@ Error why_not_connected(const CmCounts &c) {
     why = fmt::format(": {} rejected ({})", c.rejected, names::cm_reason_name(c.reason));
   if (c.timed_out)
     why += fmt::format("{} {} without an answer", why.empty() ? ":" : ",", c.timed_out);
-  return {fmt::format("{} of {} connections were not made{}", c.requested - c.established,
-                      c.requested, why),
+  return {fmt::format("{} of {} {} not made{}", c.requested - c.established,
+                      counted(c.requested, "connection"),
+                      verb(c.requested - c.established, "was", "were"), why),
           c.rejected    ? ""
           : c.timed_out ? "is there a server with RDMA CM, and does it listen on this port "
                           "(--port, --service-id)?"
@@ -85,14 +87,13 @@ Error why_not_connected(const CmCounts &c) {
 
 Error why_different(const VerifyCounts &c) {
   const VerifyCounts::Difference &first = c.differences.front();
-  return {
-      fmt::format("{} of the bytes that were read differ from those written, in {} packets; the "
-                  "first: QP {:#x}, message {}, offset {}: {:#04x} was written, {:#04x} read",
-                  c.different_bytes, c.different_packets, first.qp, first.message, first.offset,
-                  first.written, first.read),
-      c.different_bytes * 2 > c.bytes ? "the peer needs memory at these addresses, like "
-                                        "`respond --memory 1M`"
-                                      : ""};
+  return {fmt::format("{} of the bytes that were read differ from those written, in {}; the "
+                      "first: QP {:#x}, message {}, offset {}: {:#04x} was written, {:#04x} read",
+                      c.different_bytes, counted(c.different_packets, "packet"), first.qp,
+                      first.message, first.offset, first.written, first.read),
+          c.different_bytes * 2 > c.bytes ? "the peer needs memory at these addresses, like "
+                                            "`respond --memory 1M`"
+                                          : ""};
 }
 
 } // namespace xr::cli

@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "base/draw.h"
 #include "base/fd.h"
 #include "cli/interrupt.h"
@@ -101,9 +102,9 @@ public:
         for (const Child &child : children_)
           kill(child.pid, SIGTERM);
       over += collect();
-      progress.update(
-          over, rows_.size(),
-          fmt::format("{} of {} points, {} running", over, rows_.size(), children_.size()));
+      progress.update(over, rows_.size(),
+                      fmt::format("{} of {}, {} running", over, counted(rows_.size(), "point"),
+                                  children_.size()));
     }
     return std::move(rows_);
   }

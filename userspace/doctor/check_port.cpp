@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "doctor/port.h"
 
 namespace xr::doctor {
@@ -135,8 +136,7 @@ public:
   void queues() {
     const uint32_t queues = facts_.queues.count, cpus = facts_.cpus;
     const uint32_t possible = std::min(cpus, facts_.queues.most_combined);
-    std::string text = fmt::format("{} receive queue{}, {} CPU{}", queues, queues == 1 ? "" : "s",
-                                   cpus, cpus == 1 ? "" : "s");
+    std::string text = counted(queues, "receive queue") + ", " + counted(cpus, "CPU");
     if (queues == 1 && cpus > 1 && facts_.link.kind.empty())
       add("queues", CheckVerdict::Info, text + ": one CPU does all the counting",
           possible > 1 ? command(fmt::format("ethtool -L {{}} combined {}", possible)) : "");
@@ -175,8 +175,8 @@ public:
           "as root: " + facts_.this_command());
     else if (hook.dispatcher)
       add("hook", CheckVerdict::Ok,
-          fmt::format("{} XDP program{} on it, {}, under a dispatcher: there is room for more",
-                      hook.programs.size(), hook.programs.size() == 1 ? "" : "s",
+          fmt::format("{} on it, {}, under a dispatcher: there is room for more",
+                      counted(hook.programs.size(), "XDP program"),
                       ours ? "xdp-roce among them" : other->name));
     else
       add("hook", CheckVerdict::Fail,

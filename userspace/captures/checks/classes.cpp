@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "checks/hosts.h"
 #include "checks/verdict.h"
 
@@ -58,7 +59,7 @@ Verdict cnp_class(const Facts &facts) {
   if (!all.packets)
     return {Status::Unknown, "no CNPs"};
   if (found.status() == Status::Ok)
-    return {Status::Ok, fmt::format("{} CNPs: {}", all.packets, classes_text(all))};
+    return {Status::Ok, fmt::format("{}: {}", counted(all.packets, "CNP"), classes_text(all))};
   return found;
 }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "checks/hosts.h"
 #include "checks/verdict.h"
 #include "model/data_packet.h"
@@ -109,26 +110,28 @@ Verdict marks_answered(const Facts &facts) {
     return {Status::Unknown, "no packet was marked CE, and there are no CNPs"};
   if (!ce && !s.totals.cnps_after_nak)
     return {Status::Unknown,
-            fmt::format("{} CNPs and no CE mark: marks are made after the capture's place", cnps)};
-  Verdict verdict(Status::Ok, fmt::format("{} CE marks, {} CNPs", ce, cnps));
+            counted(cnps, "CNP") + " and no CE mark: marks are made after the capture's place"};
+  Verdict verdict(Status::Ok, counted(ce, "CE mark") + ", " + counted(cnps, "CNP"));
   for (const auto &[hosts, marked] : all) {
     if (!marked.ce)
       continue;
     const auto answers = all.find(back(hosts));
     if (answers == all.end() || !answers->second.answers)
       verdict.add(Status::Unknown,
-                  fmt::format("{}: {} CE marks; {}", text_of(hosts), marked.ce,
+                  fmt::format("{}: {}; {}", text_of(hosts), counted(marked.ce, "CE mark"),
                               answers == all.end() ? "the other direction was not captured"
                                                    : "no answers to these requests were captured"),
                   marked.ce_frame);
     else if (!answers->second.cnps)
-      verdict.add(Status::Fail,
-                  fmt::format("{}: {} CE marks and no CNP back", text_of(hosts), marked.ce),
-                  marked.ce_frame);
+      verdict.add(
+          Status::Fail,
+          fmt::format("{}: {} and no CNP back", text_of(hosts), counted(marked.ce, "CE mark")),
+          marked.ce_frame);
   }
   if (s.totals.cnps_after_nak)
     verdict.add(Status::Warn,
-                fmt::format("{} CNPs follow a NAK and no CE mark", s.totals.cnps_after_nak));
+                fmt::format("{} {} a NAK and no CE mark", counted(s.totals.cnps_after_nak, "CNP"),
+                            verb(s.totals.cnps_after_nak, "follows", "follow")));
   if (facts.episodes && ce) {
     add_findings(*facts.episodes, ROCE_FINDING_CE_WITHOUT_CNP, Status::Fail,
                  "QP pairs with CE marks whose receiver sent no CNP to anyone", verdict);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "checks/hosts.h"
 #include "checks/uplinks.h"
 #include "checks/verdict.h"
@@ -56,10 +57,11 @@ void add_uplinks(const Facts &facts, Verdict &verdict) {
   if (!spread.flows)
     return;
   verdict.add(spread.chance < kUnlikely ? Status::Warn : Status::Ok,
-              fmt::format("{} flows over {} paths by {}: the busiest has {} of them and {:.1f} % "
+              fmt::format("{} over {} by {}: the busiest has {} of them and {:.1f} % "
                           "of the bytes; by chance it has {:.1f} % of the flows",
-                          spread.flows, facts.paths, path_hashes()[facts.hash].name,
-                          spread.busiest_flows, spread.busiest_bytes * 100, spread.expected * 100));
+                          counted(spread.flows, "flow"), counted(facts.paths, "path"),
+                          path_hashes()[facts.hash].name, spread.busiest_flows,
+                          spread.busiest_bytes * 100, spread.expected * 100));
 }
 
 } // namespace
@@ -78,7 +80,7 @@ Verdict path_mtu(const Facts &facts) {
   Verdict verdict(Status::Ok, least == most ? fmt::format("{} bytes", most)
                                             : fmt::format("{} to {} bytes", least, most));
   if (fragments)
-    verdict.add(Status::Fail, fmt::format("{} IP fragments of UDP", fragments),
+    verdict.add(Status::Fail, counted(fragments, "IP fragment") + " of UDP",
                 s.strays.fragment_frame);
   for (const auto &[hosts, streams] : by_hosts(s, true)) {
     uint32_t fits = 0, used = 0;
@@ -119,8 +121,9 @@ Verdict entropy(const Facts &facts) {
                                             spread.qps.size(), *spread.ports.begin()));
     if (spread.qps.size() > most) {
       most = spread.qps.size();
-      seen = fmt::format("{}: {} QPs on {}{} UDP source ports", text_of(hosts), most,
-                         spread.more_ports ? "more than " : "", spread.ports.size());
+      seen = fmt::format("{}: {} on {}{}", text_of(hosts), counted(most, "QP"),
+                         spread.more_ports ? "more than " : "",
+                         counted(spread.ports.size(), "UDP source port"));
     }
   }
   if (verdict.status() == Status::Ok)
@@ -144,8 +147,9 @@ Verdict versions(const Facts &facts) {
     v1 |= of_v1 != 0;
     v2 |= of_v2 != 0;
     if (of_v1 && of_v2)
-      verdict.add(Status::Warn, fmt::format("{}: {} streams of RoCEv1 and {} of RoCEv2",
-                                            text_of(hosts), of_v1, of_v2));
+      verdict.add(Status::Warn,
+                  fmt::format("{}: {} of RoCEv1 and {} of RoCEv2", text_of(hosts),
+                              counted(static_cast<uint64_t>(of_v1), "stream"), of_v2));
   }
   if (verdict.status() == Status::Ok)
     return {Status::Ok, v1 && v2 ? "both, between different hosts" : v1 ? "RoCEv1" : "RoCEv2"};
@@ -158,13 +162,16 @@ Verdict icrc(const Facts &facts) {
   if (!s.icrc.checked && !malformed)
     return {Status::Unknown, s.source == Snapshot::Source::Interface ? "a port does not check iCRCs"
                                                                      : "no whole RoCE packet"};
-  Verdict verdict(Status::Ok, fmt::format("{} checked, none is wrong", s.icrc.checked));
+  Verdict verdict(Status::Ok, s.icrc.checked == 1
+                                  ? "1 checked, it is right"
+                                  : fmt::format("{} checked, none is wrong", s.icrc.checked));
   if (malformed)
-    verdict.add(Status::Warn, fmt::format("{} frames of RoCE without a sound BTH", malformed),
+    verdict.add(Status::Warn, counted(malformed, "frame") + " of RoCE without a sound BTH",
                 s.strays.malformed_frame);
   if (!s.icrc.bad)
     return verdict;
-  verdict.add(Status::Fail, fmt::format("{} of {} are wrong", s.icrc.bad, s.icrc.checked));
+  verdict.add(Status::Fail, fmt::format("{} of {} {} wrong", s.icrc.bad, s.icrc.checked,
+                                        verb(s.icrc.bad, "is", "are")));
   for (const auto &[hosts, streams] : by_hosts(s)) {
     uint64_t bad = 0, frame = 0;
     for (const roce_stream *stream : streams) {

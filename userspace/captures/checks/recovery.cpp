@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "checks/hosts.h"
 #include "checks/verdict.h"
 
@@ -117,7 +118,7 @@ Verdict go_back_n(const Facts &facts) {
   const bool answered = std::ranges::any_of(episodes.pairs, &PairRow::answers);
   if (!answered || !has_requests(facts.snapshot))
     return {Status::Unknown, "no RC or XRC requests with their answers"};
-  Verdict verdict(Status::Ok, fmt::format("{} episodes, no finding", episodes.episodes.size()));
+  Verdict verdict(Status::Ok, counted(episodes.episodes.size(), "episode") + ", no finding");
   std::array<uint64_t, ROCE_FINDINGS> counts{};
   for (const FindingRow &row : episodes.findings)
     if (!of_another_check(row.finding.type) && !counts[row.finding.type % ROCE_FINDINGS]++)
@@ -140,14 +141,15 @@ Verdict retries(const Facts &facts) {
       const uint32_t left = kRetries - std::min(kRetries, pair.timeouts);
       verdict.add(
           left <= kNearError ? Status::Fail : Status::Warn,
-          fmt::format("{} is {} timeouts from error: PSN {} timed out {} of {} times{}",
-                      qp_text(pair.name.key), left, pair.psn, pair.timeouts, kRetries,
+          fmt::format("{} is {} from error: PSN {} timed out {} of {} times{}",
+                      qp_text(pair.name.key), counted(left, "timeout"), pair.psn, pair.timeouts,
+                      kRetries,
                       timers_grow(*facts.episodes, pair.name) ? ", and its timer grows" : ""),
           pair.frame);
     }
     if (pair.rnr_naks >= kRnrStorm)
       verdict.add(Status::Warn,
-                  fmt::format("{}: {} RNR NAKs", qp_text(pair.name.key), pair.rnr_naks),
+                  fmt::format("{}: {}", qp_text(pair.name.key), counted(pair.rnr_naks, "RNR NAK")),
                   pair.rnr_frame);
   }
   return verdict;
@@ -165,8 +167,9 @@ Verdict rtt(const Facts &facts) {
     most = std::max(most, times.p99);
   }
   if (p99.size() < kPairs)
-    return {Status::Unknown, fmt::format("{} pairs of hosts with {} timed requests; {} are needed",
-                                         p99.size(), kTimed, kPairs)};
+    return {Status::Unknown,
+            fmt::format("{} with {} timed requests; {} are needed",
+                        counted(p99.size(), "pair of hosts", "pairs of hosts"), kTimed, kPairs)};
   Verdict verdict(Status::Ok, "");
   uint64_t longest = 0;
   for (const auto &[hosts, time] : p99) {

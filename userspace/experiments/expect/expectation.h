@@ -98,6 +98,8 @@ std::vector<size_t> select_rows(const Subject &subject, RowKind kind, const std:
 
 // The types of an expression, for a whole expectation.
 Status check_expression(const Node &tree, const Subject &subject);
+// What a comparison compares; Any: numbers without a unit.
+Dimension compared_dimension(const Node &comparison, const Subject &subject);
 ExperimentCheck evaluate_expression(const Node &tree, const Subject &subject,
                                     const Evidence &evidence);
 

@@ -277,12 +277,24 @@ private:
 
 public:
   Status whole(const Node &node) { return condition(node); }
+
+  Dimension compared(const Node &comparison) {
+    for (const auto &child : comparison.children)
+      if (auto type = check(*child);
+          type.ok() && !child->percent && type->dimension != Dimension::Any)
+        return type->dimension;
+    return Dimension::Any;
+  }
 };
 
 } // namespace
 
 Status check_expression(const Node &tree, const Subject &subject) {
   return Checker(subject).whole(tree);
+}
+
+Dimension compared_dimension(const Node &comparison, const Subject &subject) {
+  return Checker(subject).compared(comparison);
 }
 
 } // namespace xr::experiment

@@ -18,10 +18,23 @@ using Kind = Node::Kind;
 using Outcome = ExperimentCheck::Outcome;
 using Samples = SampleStore::Samples;
 
+const char *unit_of(Dimension dimension) {
+  switch (dimension) {
+  case Dimension::Time:
+    return "ns";
+  case Dimension::Bytes:
+    return "bytes";
+  case Dimension::Rate:
+    return "bit/s";
+  default:
+    return "";
+  }
+}
+
 class Evaluator {
 public:
   Evaluator(const Subject &subject, const Evidence &evidence)
-      : evidence_(evidence),
+      : subject_(subject), evidence_(evidence),
         values_(subject, evidence, [this](const Node &node) { return decide(node); }) {}
   Evaluator(const Evaluator &) = delete;
   Evaluator &operator=(const Evaluator &) = delete;
@@ -41,8 +54,11 @@ public:
     case Kind::Any:
     case Kind::None:
       return quantified(node);
-    default:
-      return compare(node);
+    default: {
+      ExperimentCheck check = compare(node);
+      check.unit = unit_of(compared_dimension(node, subject_));
+      return check;
+    }
     }
   }
 
@@ -245,6 +261,7 @@ private:
                        : std::min_element(window.begin(), window.end(), less)->first;
   }
 
+  const Subject &subject_;
   const Evidence &evidence_;
   ExpressionValues values_;
 };

@@ -23,7 +23,8 @@ double quantile(std::vector<double> values, double fraction) {
   return values[static_cast<size_t>(std::max(rank, 1.0)) - 1];
 }
 
-double reduced(const Stat &stat, const std::vector<double> &values) {
+// Unset: the fairness of nothing.
+std::optional<double> reduced(const Stat &stat, const std::vector<double> &values) {
   double sum = 0;
   for (const double value : values)
     sum += value;
@@ -56,7 +57,7 @@ double reduced(const Stat &stat, const Histogram &values) {
   }
 }
 
-double over(const Stat &stat, const Item &item) {
+std::optional<double> over(const Stat &stat, const Item &item) {
   std::vector<double> values;
   for (const auto &[t, value] : item.samples)
     values.push_back(value);
@@ -91,6 +92,8 @@ Item over_rows(const Stat &stat, const std::vector<Item> &all) {
   // The row to look at: the one with the extreme value, the smallest for a fairness index.
   Item item = stat.kind == Stat::Kind::Min || stat.kind == Stat::Kind::Jain ? *least : *most;
   item.number = reduced(stat, values);
+  if (!item.number)
+    item.why = "all values are 0: nothing was shared";
   return item;
 }
 

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "importers/cm_lines.h"
 #include "parse/value.h"
 #include "parse/words.h"
@@ -53,21 +54,23 @@ public:
       XR_TRY(resolve(id, trigger));
     XR_TRY(sort());
     if (undefined_)
-      out_.notes.push_back(fmt::format(
-          "{} triggers have no line of their own, which the header promises: oneshot", undefined_));
+      out_.notes.push_back(
+          fmt::format("{} {} no line of {} own, which the header promises: oneshot",
+                      counted(undefined_, "trigger"), verb(undefined_, "has", "have"),
+                      verb(undefined_, "its", "their")));
     if (rounded_)
-      out_.notes.push_back(
-          fmt::format("start of {} connections: rounded to whole nanoseconds", rounded_));
+      out_.notes.push_back(fmt::format("start of {}: rounded to whole nanoseconds",
+                                       counted(rounded_, "connection")));
     if (beside_)
-      out_.notes.push_back(fmt::format(
-          "{} more messages of connections have a size, start or trigger of their own: they are "
-          "flows beside one another",
-          beside_));
+      out_.notes.push_back(fmt::format("{} of connections with a size, start or trigger of {} own: "
+                                       "{} beside one another",
+                                       counted(beside_, "more message"),
+                                       verb(beside_, "its", "their"),
+                                       verb(beside_, "a flow", "flows")));
     if (priorities_)
-      out_.notes.push_back(
-          fmt::format("prio of {} connections: without an effect here (it orders the pulls of "
-                      "NDP's receivers, and is no class of traffic)",
-                      priorities_));
+      out_.notes.push_back(fmt::format("prio of {}: without an effect here (it orders the pulls of "
+                                       "NDP's receivers, and is no class of traffic)",
+                                       counted(priorities_, "connection")));
     return std::move(out_);
   }
 

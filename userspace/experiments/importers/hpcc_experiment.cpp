@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/counted.h"
 #include "importers/hpcc_control.h"
 #include "importers/hpcc_queues.h"
 #include "parse/value.h"
@@ -17,9 +18,9 @@ namespace xr::importers {
 
 namespace {
 
-constexpr uint64_t kBegins = 2'000'000'000; // ns: when flows of its generator begin
-constexpr double kUsualStop = 3.01;         // s, of its code
-constexpr double kMostStop = 1e6;           // s; above: it does not stop
+constexpr uint64_t kBegins = 2'000'000'000;                // ns: when flows of its generator begin
+constexpr double kUsualStop = 3.01;                        // s, of its code
+constexpr double kMostStop = 1e6;                          // s; above: it does not stop
 constexpr uint32_t kMostPayload = 65536, kMostPmtu = 4096; // bytes
 constexpr uint32_t kHpccFrameOverhead = 62; // bytes of a frame with FCS that are not payload
 
@@ -43,9 +44,9 @@ public:
                        "experiment: \"HPCC: {0}\"\nseed: {2:.0f}\n{3}\n"
                        "measure: {{from: 0s}}\n",
                        file_name(), hpcc_dialect_name(dialect_), config_.number("RANDOM_SEED", 1),
-                       stop_ns_ == UINT64_MAX ? "until: done"
-                                              : "duration: " + parse::duration_text(
-                                                                   stop_ns_ - out_.begins_ns));
+                       stop_ns_ == UINT64_MAX
+                           ? "until: done"
+                           : "duration: " + parse::duration_text(stop_ns_ - out_.begins_ns));
     yaml += hpcc_topology(network_);
     yaml += fmt::format("routing: {}\nqueue:\n  words: \"{}\"\n", routing, queues.words);
     for (const auto &[name, words] : queues.others)
@@ -90,21 +91,25 @@ private:
     const uint64_t stop_ns = XR_TRY(stop());
     out_.begins_ns = std::min(kBegins, flows_.flows.front().start_ns);
     if (stop_ns && flows_.flows.front().start_ns >= stop_ns)
-      return config_.wrong("SIMULATOR_STOP_TIME",
-                           fmt::format("{} s: no flow has begun", static_cast<double>(stop_ns) / 1e9),
-                           "later than the start of the first flow");
+      return config_.wrong(
+          "SIMULATOR_STOP_TIME",
+          fmt::format("{} s: no flow has begun", static_cast<double>(stop_ns) / 1e9),
+          "later than the start of the first flow");
     const auto late = [stop_ns](const HpccFlow &flow) { return flow.start_ns >= stop_ns; };
     const size_t left_out = stop_ns ? std::erase_if(flows_.flows, late) : 0;
     if (left_out)
-      note(fmt::format("{} flows start at or after SIMULATOR_STOP_TIME, and are left out",
-                       left_out));
+      note(fmt::format("{} {} at or after SIMULATOR_STOP_TIME, and {} left out",
+                       counted(left_out, "flow"), verb(left_out, "starts", "start"),
+                       verb(left_out, "is", "are")));
     const auto endless =
         std::ranges::count_if(flows_.flows, [](const HpccFlow &flow) { return is_endless(flow); });
     if (endless == static_cast<std::ptrdiff_t>(flows_.flows.size()) && !stop_ns)
       return Error{fmt::format("{}: no flow ends, and neither does the simulator", config_.name),
                    "SIMULATOR_STOP_TIME 0.1"};
     if (endless)
-      note(fmt::format("{} flows of 4 GiB or more never end", endless));
+      note(fmt::format("{} of 4 GiB or more never {}",
+                       counted(static_cast<uint64_t>(endless), "flow"),
+                       verb(static_cast<uint64_t>(endless), "ends", "end")));
     note(fmt::format("the run begins at {} s of the simulator: starts, LINK_DOWN and "
                      "SIMULATOR_STOP_TIME are counted from there",
                      static_cast<double>(out_.begins_ns) * 1e-9));

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "importers/experiment_text.h"
 #include "importers/hpcc_network.h"
 #include "job/files.h"
@@ -67,16 +68,15 @@ Result<ImportedExperiment> job_file(const std::string &format, const std::string
                         size.ranks > kMostSwitchLinks ? "a fat tree" : "one switch", kRate, kDelay);
   }
   ImportedExperiment out;
-  out.yaml =
-      fmt::format("# Imported from {0}\nexperiment: {1}\nseed: 1\nuntil: done\n{2}"
-                  "jobs:\n  - {{{0}: {3}{4}}}\n",
-                  format, quoted(file.filename().string()), network, quoted(file.string()),
-                  size.part.empty() ? "" : ", " + size.part);
+  out.yaml = fmt::format("# Imported from {0}\nexperiment: {1}\nseed: 1\nuntil: done\n{2}"
+                         "jobs:\n  - {{{0}: {3}{4}}}\n",
+                         format, quoted(file.filename().string()), network, quoted(file.string()),
+                         size.part.empty() ? "" : ", " + size.part);
   if (!size.part.empty())
-    out.notes.push_back(fmt::format("{}: the whole has {} operations, more than can run",
-                                    size.part, size.operations));
-  out.notes.push_back(
-      fmt::format("{} ranks, {} operations; {}", size.ranks, size.operations, where));
+    out.notes.push_back(fmt::format("{}: the whole has {}, more than can run", size.part,
+                                    counted(size.operations, "operation")));
+  out.notes.push_back(fmt::format("{}, {}; {}", counted(size.ranks, "rank"),
+                                  counted(size.operations, "operation"), where));
   return out;
 }
 

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "port_capture/port_capture.h"
 
 namespace xr::places {
@@ -118,7 +119,8 @@ std::vector<std::string> Captures::why_void() const {
   std::vector<std::string> reasons;
   for (const One &item : state_->all)
     if (const uint64_t lost = item.summary.lost + item.summary.unread)
-      reasons.push_back(fmt::format("capture {}: {} frames are not in the file", item.name, lost));
+      reasons.push_back(fmt::format("capture {}: {} {} not in the file", item.name,
+                                    counted(lost, "frame"), verb(lost, "is", "are")));
   return reasons;
 }
 

@@ -101,8 +101,8 @@ std::vector<ExperimentSample> Measurement::sample(const Reading &reading) {
     add(Kind::Queue, 0, "marked", static_cast<double>(queue.marks - old.marks));
     add(Kind::Queue, 0, "dropped", static_cast<double>(queue.dropped() - old.dropped()));
   }
-  if (reading.counted)
-    add(Kind::Total, 0, "jain", jain_index(rates));
+  if (const auto jain = jain_index(rates); jain && reading.counted)
+    add(Kind::Total, 0, "jain", *jain);
   sampled_ = reading;
   return samples;
 }

@@ -73,7 +73,7 @@ json packed(const ExperimentCheck &c) {
           c.row,          maybe(c.t_ns),
           c.why,          c.value_text,
           c.bound_text,   c.capture,
-          c.frame};
+          c.frame,        c.unit};
 }
 
 ExperimentCheck unpacked(const json &c) {
@@ -87,7 +87,9 @@ ExperimentCheck unpacked(const json &c) {
           c.at(7),
           c.at(8),
           c.at(9),
-          c.at(10)};
+          c.at(10),
+          false,
+          c.at(11)};
 }
 
 json packed(const SweepHistogram &h) { return {h.counts, h.mean}; }
@@ -108,7 +110,7 @@ std::string pack_point(const ExperimentResult &result) {
                     result.measured.why_void,
                     checks,
                     result.seed,
-                    {n.rate, n.least_rate, n.most_rate, n.jain, n.queue, n.queue_mean,
+                    {n.rate, n.least_rate, n.most_rate, maybe(n.jain), n.queue, n.queue_mean,
                      n.utilisation, n.wall_s, n.queue_p99, n.queue_max, n.marked, n.cnps, n.drops,
                      n.retransmitted, packed(n.fct_ns), packed(n.backlog)}};
   return all.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -127,7 +129,7 @@ bool unpack_point(const std::string &text, SweepPoint &point) {
     point.numbers = {n.at(0),
                      n.at(1),
                      n.at(2),
-                     n.at(3),
+                     optional<double>(n.at(3)),
                      n.at(4),
                      n.at(5),
                      n.at(6),

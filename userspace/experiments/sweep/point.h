@@ -27,7 +27,8 @@ struct SweepHistogram {
 
 // What a sweep shows of a point: rates are bit/s, sizes bytes; of the queue with the longest mean.
 struct SweepNumbers {
-  double rate = 0, least_rate = 0, most_rate = 0, jain = 0;
+  double rate = 0, least_rate = 0, most_rate = 0;
+  std::optional<double> jain = {}; // unset: no flow passed anything
   std::string queue = {};
   double queue_mean = 0, utilisation = 0, wall_s = 0;
   uint64_t queue_p99 = 0, queue_max = 0, marked = 0, cnps = 0, drops = 0, retransmitted = 0;

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
+#include "report/phrases.h"
 #include "sweep/point.h"
 
 namespace xr::sweep {
@@ -28,8 +30,8 @@ std::string count_text(const std::vector<SweepPoint> &points) {
   const size_t each = seeds.empty() ? 0 : seeds.begin()->second;
   const auto as_many = [each](const auto &entry) { return entry.second == each; };
   if (each < 2 || !std::ranges::all_of(seeds, as_many))
-    return fmt::format("{} points", points.size());
-  return fmt::format("{} point{}, {} seeds each", seeds.size(), seeds.size() == 1 ? "" : "s", each);
+    return counted(points.size(), "point");
+  return fmt::format("{}, {} seeds each", counted(seeds.size(), "point"), each);
 }
 
 std::vector<Value> report_row(const SweepPoint &point) {
@@ -40,7 +42,7 @@ std::vector<Value> report_row(const SweepPoint &point) {
           n.rate,
           n.least_rate,
           n.most_rate,
-          n.jain,
+          n.jain ? Value{*n.jain} : Value{},
           n.queue,
           n.queue_mean,
           n.queue_p99,
@@ -115,7 +117,8 @@ std::string reason(const SweepPoint &point) {
   for (const ExperimentCheck &check : point.result.checks)
     if (check.outcome == ExperimentCheck::Outcome::Fails)
       return check.value_text.empty()
-                 ? fmt::format("{}: {:.6g}", check.text, check.value.value_or(0))
+                 ? fmt::format("{}: {}", check.text,
+                               report::check_number(check.value.value_or(0), check.unit))
                  : fmt::format("{}: {}", check.text, check.value_text);
   return "";
 }

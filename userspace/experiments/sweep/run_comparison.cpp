@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "sweep/stored_run.h"
 
 namespace xr::sweep {
@@ -51,7 +52,7 @@ void join_flows(const std::vector<RunDifference> &all, std::vector<RunDifference
   for (Sum &sum : sums) {
     sum.difference.first /= static_cast<double>(sum.flows);
     sum.difference.second /= static_cast<double>(sum.flows);
-    sum.difference.name = fmt::format("mean of {} flows", sum.flows);
+    sum.difference.name = "mean of " + counted(sum.flows, "flow");
     summary.push_back(std::move(sum.difference));
   }
 }

@@ -85,11 +85,12 @@ Result<StoredRun> read_stored_run(const std::string &text) {
     result.verdict = verdict_of(stored.at("verdict"));
     result.measured.why_void = stored.at("why_void").get<std::vector<std::string>>();
     result.measured.duration_ns = stored.at("duration_ns");
-    result.measured.jain = stored.at("jain");
+    result.measured.jain = optional_at<double>(stored, "jain");
     result.measured.packets = stored.at("packets");
     result.prediction = prediction_of(stored.at("prediction"));
-    run.rows.push_back({.numbers = {{"jain", result.measured.jain},
-                                    {"packets", static_cast<double>(result.measured.packets)}}});
+    run.rows.push_back({.numbers = {{"packets", static_cast<double>(result.measured.packets)}}});
+    if (result.measured.jain)
+      run.rows.back().numbers.emplace_back("jain", *result.measured.jain);
     for (const json &flow : stored.at("flows")) {
       run.rows.push_back(stored_row(Kind::Flow, flow));
       ExperimentFlow experiment_flow;

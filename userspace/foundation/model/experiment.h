@@ -43,7 +43,7 @@ struct ExperimentFlow : ExperimentFlowCounts {
   // frames that reached the receiver, with what the link's rate includes (LinkSpec::layer1).
   double goodput_bps = 0, wire_bps = 0;
   uint64_t ran_from_ns = 0, ran_to_ns = 0; // what they are means of; equal: it did not run
-  uint64_t start_ns = 0;               // the first packet was due
+  uint64_t start_ns = 0;                   // the first packet was due
   std::optional<uint64_t> end_ns = {}; // the last message was complete; unset: the flow continues
   std::optional<uint64_t> fct_ns = {}; // end_ns - start_ns
   std::optional<double> slowdown = {}; // fct_ns / the time that the flow would need alone
@@ -94,7 +94,8 @@ struct ExperimentJob {
     Nothing,        // it took what the network and the same compute of all ranks take
     LateSender,     // a rank computed longer than the others, and its data came late
     LateReceiver,   // ... and its clear-to-send
-    CongestedLink,  // messages queued
+    CongestedLink,  // messages queued at a link that is used most (progress/summary.cpp)
+    SharedLinks,    // messages queued, and all links are about equally used
     Retransmission, // messages were lost and sent again
   };
   struct Step {
@@ -107,7 +108,7 @@ struct ExperimentJob {
     Why why = Why::Nothing;
     uint64_t excess_ns = 0;            // that `why` took
     std::optional<uint32_t> rank = {}; // the late one, or the sender of the slow messages
-    std::string where = {};            // "0-1 at leaf-1:spine-2", of messages
+    std::string where = {};            // "0-1 at leaf-1:spine-2", of messages; "": of all
   };
   struct Rank {
     std::string host;
@@ -154,7 +155,7 @@ struct ExperimentMeasurement {
   std::set<std::string> unmeasured; // columns without a value, of flows and of the run
   uint64_t other_qps = 0;           // that sent requests and are of no flow
   uint64_t other_cnps = 0;          // of no flow that is known
-  double jain = 1;                  // of the flows' goodput_bps
+  std::optional<double> jain;       // of the flows' goodput_bps; unset: no flow passed anything
   // Of the links by which hosts receive the flows' data, in sum. 0: not known.
   double links_bps = 0;
   // How unequally flows are spread over equally short paths: of the links between which switches

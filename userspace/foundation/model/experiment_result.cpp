@@ -23,6 +23,8 @@ const char *job_why_name(ExperimentJob::Why why) {
     return "late receiver";
   case ExperimentJob::Why::CongestedLink:
     return "congested link";
+  case ExperimentJob::Why::SharedLinks:
+    return "shared links";
   case ExperimentJob::Why::Retransmission:
     return "retransmission";
   case ExperimentJob::Why::Nothing:

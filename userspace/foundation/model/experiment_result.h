@@ -34,6 +34,7 @@ struct ExperimentCheck {
   std::string capture = {};                     // the frame that decided is in CAPTURE.pcapng
   uint64_t frame = 0;                           // its number there; 0: none
   bool left_out = false; // not measured, as the row has no such value: `where` leaves it out
+  std::string unit = {}; // of value and bound: "ns", "bytes", "bit/s"; "": a number
 };
 
 enum class Verdict : uint8_t { Pass, Fail, Void };

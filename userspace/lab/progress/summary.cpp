@@ -20,6 +20,8 @@ constexpr uint64_t kNever = JobProgress::kNever;
 // What is less of a step is no reason.
 constexpr double kLeastShare = 0.01;
 constexpr size_t kMostSpans = 20'000;
+// A link with this share of another's use is about as used.
+constexpr double kAsUsed = 0.8;
 
 // Sorted, and those that touch as one.
 void unite(std::vector<Interval> &all) {
@@ -221,6 +223,10 @@ private:
       step.rank = late_rank;
     } else {
       const Way &way = ways[worst->first];
+      if (!way.sent_again && !is_used_most(number, way)) {
+        step.why = Why::SharedLinks;
+        return;
+      }
       step.why = way.sent_again ? Why::Retransmission : Why::CongestedLink;
       step.rank = worst->first.first;
       step.where = fmt::format("{}-{}", worst->first.first, worst->first.second);
@@ -228,6 +234,42 @@ private:
         step.where += " at " + way.queue;
     }
     out_.ranks[*step.rank].slowest++;
+  }
+
+  // A link is used most if at least half of the step's messages that do not pass it pass only links
+  // that are less used: by the step's bytes, or busy for less time in the run, as others may use
+  // the link too. In a balanced exchange each message finds a link that is used as much.
+  bool is_used_most(uint32_t step, const Way &way) {
+    std::map<uint32_t, double> needed, busy; // ns, by link
+    std::vector<std::vector<Way::Link>> messages;
+    for (const uint32_t i : members_[step]) {
+      const Operation &what = job_.operations[i];
+      if (what.kind != Operation::Kind::Message || what.control || !what.amount)
+        continue;
+      for (const Way::Link &link : messages.emplace_back(way_of_(i).links)) {
+        needed[link.number] += link.byte_ns * static_cast<double>(what.amount);
+        busy[link.number] = static_cast<double>(link.busy_ns);
+      }
+    }
+    return std::ranges::any_of(way.links, [&](const Way::Link &link) {
+      if (link.number != way.longest.value_or(link.number))
+        return false;
+      return used_more(link.number, messages, needed) || used_more(link.number, messages, busy);
+    });
+  }
+
+  static bool used_more(uint32_t link, const std::vector<std::vector<Way::Link>> &messages,
+                        std::map<uint32_t, double> &used) {
+    const double as_much = kAsUsed * used[link];
+    size_t others = 0, alike = 0;
+    for (const std::vector<Way::Link> &passed : messages) {
+      if (std::ranges::find(passed, link, &Way::Link::number) != passed.end())
+        continue;
+      others++;
+      alike += std::ranges::any_of(
+          passed, [&](const Way::Link &other) { return used[other.number] >= as_much; });
+    }
+    return 2 * alike <= others;
   }
 
   // A message, and who kept it waiting: its clear-to-send, or what else its sender waited for.

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "model/experiment.h"
 #include "progress/progress.h"
@@ -18,6 +19,14 @@ struct Way {
   std::optional<uint64_t> idle_ns; // that it takes alone; unset: not known
   bool sent_again = false;         // its connection has lost packets
   std::string queue;               // the longest one on its way
+  // The links that it passes, and which of them has the longest queue; unset: none has one.
+  struct Link {
+    uint32_t number = 0;
+    double byte_ns = 0;   // that a byte takes
+    uint64_t busy_ns = 0; // of the whole run, with the frames of others
+  };
+  std::vector<Link> links;
+  std::optional<uint32_t> longest;
 };
 using WayOf = std::function<Way(uint32_t operation)>;
 

@@ -210,18 +210,20 @@ void World::flow_ended(const FlowRun &run) {
   go_on_with(run.job);
 }
 
-// The one that was longest of those that the flow's frames pass.
-std::string World::longest_queue(uint32_t flow) const {
+// The links that the flow's frames pass, and the longest of their queues.
+void World::fill_links(uint32_t flow, progress::Way &way) const {
   uint64_t most = 0;
-  std::string name;
   for (const uint32_t wire : path_of(flows_[flow], flow_for(flow))) {
-    const uint64_t bytes = ports_[wire]->counts->backlog_most;
-    if (ports_[wire]->from >= network_.hosts && bytes > most) {
+    const auto &port = *ports_[wire];
+    const uint64_t rate = port.link.spec().rate; // 0: it follows a trace
+    way.links.push_back({wire, rate ? 8e9 / static_cast<double>(rate) : 0, port.counts->busy_ns});
+    const uint64_t bytes = port.counts->backlog_most;
+    if (port.from >= network_.hosts && bytes > most) {
       most = bytes;
-      name = network_.queue_name(wire);
+      way.longest = wire;
+      way.queue = network_.queue_name(wire);
     }
   }
-  return name;
 }
 
 void World::measure_jobs(std::vector<ExperimentJob> &rows) const {
@@ -235,9 +237,11 @@ void World::measure_jobs(std::vector<ExperimentJob> &rows) const {
         return progress::Way{};
       const uint64_t bytes = run->job.operations[operation].amount;
       const auto [entry, added] = known.try_emplace({flow, bytes});
-      if (added)
-        entry->second = {message_ns(flow, bytes), flows_[flow].counts.retransmitted > 0,
-                         longest_queue(flow)};
+      if (added) {
+        entry->second.idle_ns = message_ns(flow, bytes);
+        entry->second.sent_again = flows_[flow].counts.retransmitted > 0;
+        fill_links(flow, entry->second);
+      }
       return entry->second;
     }));
   }

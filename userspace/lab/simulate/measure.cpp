@@ -85,7 +85,8 @@ void World::sample() {
   }
   for (uint32_t i = 0; i < queue_wires_.size(); i++)
     sample_queue(i);
-  add(SampleKind::Total, 0, "jain", jain_index(rates));
+  if (const auto jain = jain_index(rates))
+    add(SampleKind::Total, 0, "jain", *jain);
   sampled_at_ = now_;
 }
 

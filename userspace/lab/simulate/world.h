@@ -12,6 +12,7 @@
 
 #include "congestion/qp_rates.h"
 #include "model/experiment.h"
+#include "progress/summary.h"
 #include "roce/parse.h"
 #include "simulate/capture_file.h"
 #include "simulate/event_queue.h"
@@ -214,7 +215,7 @@ private:
   void flow_ended(const FlowRun &run);
   void end_if_done();
   void measure_jobs(std::vector<ExperimentJob> &rows) const;
-  std::string longest_queue(uint32_t flow) const;
+  void fill_links(uint32_t flow, progress::Way &way) const;
 
   // flowing.cpp
   Status check_fluid() const;
@@ -266,7 +267,7 @@ private:
   std::vector<FlowRun> flows_;
   std::vector<uint32_t> flow_of_qp_; // from kFirstQp on
   std::vector<std::unique_ptr<JobRun>> jobs_;
-  size_t unfinished_ = 0; // flows with messages to send, without jobs
+  size_t unfinished_ = 0;                 // flows with messages to send, without jobs
   std::unique_ptr<Fluid> fluid_;          // nullptr: there are packets
   std::vector<FluidWay> fluid_ways_;      // by flow, once it has begun
   std::vector<uint32_t> job_connections_; // by flow that a job has added, at the end: the job

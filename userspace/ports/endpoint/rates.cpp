@@ -15,7 +15,7 @@ double fairness(const std::vector<QpRate> &qps) {
   rates.reserve(qps.size());
   for (const QpRate &qp : qps)
     rates.push_back(qp.mean);
-  return jain_index(rates, 0);
+  return jain_index(rates).value_or(0);
 }
 
 } // namespace

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
+#include "base/counted.h"
 #include "base/random_seed.h"
 #include "endpoint/engine.h"
 #include "endpoint/flow_parts.h"
@@ -247,8 +248,10 @@ bool sends_as_another(const std::vector<Flow> &flows, const PortFacts &port) {
 }
 
 std::string left_out(const ReplayFile &capture) {
-  return fmt::format("{} frames are left out: {} truncated, {} too long for the port",
-                     capture.cut + capture.too_long, capture.cut, capture.too_long);
+  return fmt::format("{} {} left out: {} truncated, {} too long for the port",
+                     counted(capture.cut + capture.too_long, "frame"),
+                     verb(capture.cut + capture.too_long, "is", "are"), capture.cut,
+                     capture.too_long);
 }
 
 } // namespace

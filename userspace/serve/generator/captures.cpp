@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "generator/generator.h"
 #include "generator/record_file.h"
 #include "parse/words.h"
@@ -92,7 +93,8 @@ http::Answer Generator::capture(const std::string &body) {
                          capture ? "POST /control/state port.capture start"
                                  : "captures[].port_names of the configuration"});
   if (record->lost())
-    options_.note(fmt::format("capture of {}: {} frames found no room", name, record->lost()));
+    options_.note(
+        fmt::format("capture of {}: {} found no room", name, counted(record->lost(), "frame")));
   const size_t all = record->frames().size(), first = std::min<uint64_t>(start - 1, all);
   const size_t some = std::min<uint64_t>(count, all - first);
   auto bytes = record_file(*record, {.first = first,

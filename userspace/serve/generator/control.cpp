@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/counted.h"
 #include "generator/generator.h"
 #include "host/link.h"
 #include "parse/words.h"
@@ -213,9 +214,8 @@ void Generator::start_flows(Chosen chosen, Object &object) {
       }
   const size_t flows = chosen.flows.size() + chosen.plain.size();
   if (last)
-    options_.note(fmt::format("{} flow{} of {} port{} began within {} us", flows,
-                              flows == 1 ? "" : "s", ports, ports == 1 ? "" : "s",
-                              (last - first) / 1000));
+    options_.note(fmt::format("{} of {} began within {} us", counted(flows, "flow"),
+                              counted(ports, "port"), (last - first) / 1000));
 }
 
 void Generator::set_protocol(Object &object) {

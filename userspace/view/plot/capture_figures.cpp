@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "names/names.h"
 
 namespace xr::plot {
@@ -109,7 +110,7 @@ Figure rates(const Series &series) {
   }
   if (series.rest_streams)
     figure.curves.push_back(
-        plain_curve(fmt::format("{} other streams", series.rest_streams),
+        plain_curve(counted(series.rest_streams, "other stream"),
                     folded(series.rest.bins, count, fold, 8 / width, &Series::StreamBin::bytes)));
   add_marks(figure, series);
   return figure;
@@ -344,14 +345,18 @@ std::string stream_name(const roce_key &key) {
 std::vector<std::string> left_out(const CaptureSeries &series) {
   std::vector<std::string> words;
   if (series.rest_streams)
-    words.push_back(fmt::format("{} streams beyond the first {} are one curve and have no PSNs",
-                                series.rest_streams, Series::kStreams));
+    words.push_back(fmt::format("{} beyond the first {} {} one curve and {} no PSNs",
+                                counted(series.rest_streams, "stream"), Series::kStreams,
+                                verb(series.rest_streams, "is", "are"),
+                                verb(series.rest_streams, "has", "have")));
   if (series.marks_left_out)
-    words.push_back(fmt::format(
-        "{} losses, NAKs and go-backs beyond the first {} of a stream or {} in all are bars only",
-        series.marks_left_out, Series::kStreamMarks, Series::kMarks));
+    words.push_back(fmt::format("{} (losses, NAKs, go-backs) beyond the first {} of a stream or {} "
+                                "in all {} in the bars only",
+                                counted(series.marks_left_out, "mark"), Series::kStreamMarks,
+                                Series::kMarks, verb(series.marks_left_out, "is", "are")));
   if (series.untimed)
-    words.push_back(fmt::format("{} frames have no time: they are in no plot", series.untimed));
+    words.push_back(fmt::format("{} without a time {} in no plot", counted(series.untimed, "frame"),
+                                verb(series.untimed, "is", "are")));
   return words;
 }
 

@@ -70,7 +70,8 @@ struct Figure {
   std::vector<Curve> curves;
   std::vector<Level> levels;
   Shape shape = Shape::Line;
-  bool choose = false; // one curve at a time, which the reader chooses
+  std::vector<std::string> names = {}; // of the x values 1, 2, 3 ...: a tick for each
+  bool choose = false;                 // one curve at a time, which the reader chooses
   std::vector<Marks> marks = {};
   Cells cells = {}; // of Shape::Heat; the curves' y are rows
 };

@@ -5,18 +5,14 @@
 
 #include <fmt/format.h>
 
-#include "plot/ticks.h"
+#include "base/counted.h"
+#include "names/quantity.h"
 
 namespace xr::plot {
 
-namespace {
+using names::quantity;
 
-std::string grouped(uint64_t value) {
-  std::string digits = std::to_string(value);
-  for (size_t at = digits.size(); at > 3;)
-    digits.insert(at -= 3, ",");
-  return digits;
-}
+namespace {
 
 // The completion time of all but one in a hundred flows.
 std::optional<uint64_t> fct_p99(const ExperimentMeasurement &measured) {
@@ -44,6 +40,11 @@ const ExperimentQueue *bottleneck(const ExperimentMeasurement &measured) {
   return longest;
 }
 
+size_t tile_columns(size_t count, size_t most) {
+  const size_t rows = std::max<size_t>(1, (count + most - 1) / most);
+  return std::max<size_t>(1, (count + rows - 1) / rows);
+}
+
 std::vector<Tile> tiles(const ExperimentResult &result) {
   const ExperimentMeasurement &measured = result.measured;
   const ExperimentFlowCounts whole = whole_run(measured).flows;
@@ -53,8 +54,7 @@ std::vector<Tile> tiles(const ExperimentResult &result) {
       tile.value = "-";
     all.push_back(std::move(tile));
   };
-  const std::string flows = fmt::format("{} flow{}, measured time", measured.flows.size(),
-                                        measured.flows.size() == 1 ? "" : "s");
+  const std::string flows = counted(measured.flows.size(), "flow") + ", measured time";
   uint64_t pauses = 0;
   for (const ExperimentQueue &queue : measured.queues)
     pauses += queue.pauses;

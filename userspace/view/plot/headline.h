@@ -14,6 +14,9 @@ struct Tile {
   bool alarm = false;
 };
 std::vector<Tile> tiles(const ExperimentResult &result);
+// Columns of a grid of `count` tiles, at most `most` beside one another: as few rows as possible,
+// and the last one as full as possible: 8 as 4 and 4.
+size_t tile_columns(size_t count, size_t most);
 
 // The queue with the alias "bottleneck", or else that with the largest mean backlog; nullptr: all
 // were empty.

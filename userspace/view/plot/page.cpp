@@ -2,18 +2,24 @@
 #include "plot/page.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "base/xml.h"
+#include "names/quantity.h"
 #include "plot/assets.h"
 #include "plot/headline.h"
-#include "plot/ticks.h"
+#include "plot/network_layout.h"
+#include "plot/strokes.h"
 
 namespace xr::plot {
+
+using names::quantity;
 namespace {
 
 using nlohmann::json;
@@ -45,9 +51,12 @@ template <class T> json number(const std::optional<T> &value) {
   return value ? json(*value) : json();
 }
 
-json curve_json(const Curve &curve) {
-  json item = {
-      {"name", curve.name}, {"shown", curve.shown}, {"run", curve.run}, {"y", packed(curve.y)}};
+json curve_json(const Curve &curve, const Stroke &stroke) {
+  json item = {{"name", curve.name},
+               {"shown", curve.shown},
+               {"colour", stroke.colour},
+               {"dash", stroke.dash},
+               {"y", packed(curve.y)}};
   if (!curve.x.empty())
     item["x"] = packed(curve.x);
   if (!curve.low.empty()) {
@@ -69,11 +78,14 @@ json cells_of(const Cells &cells) {
 json figure_json(const Figure &figure) {
   json curves = json::array(), levels = json::array();
   // With many curves only the statistics have a band: it would triple the size.
-  for (const Curve &curve : figure.curves) {
+  const std::vector<Stroke> paints = strokes(figure);
+  for (size_t i = 0; i < figure.curves.size(); i++) {
+    const Curve &curve = figure.curves[i];
     if (figure.summary && !curve.shown)
-      curves.push_back(curve_json({curve.name, curve.y, {}, {}, curve.x, curve.shown, curve.run}));
+      curves.push_back(
+          curve_json({curve.name, curve.y, {}, {}, curve.x, curve.shown, curve.run}, paints[i]));
     else
-      curves.push_back(curve_json(curve));
+      curves.push_back(curve_json(curve, paints[i]));
   }
   for (const Level &level : figure.levels)
     levels.push_back({{"name", level.name}, {"y", number(level.y)}});
@@ -86,6 +98,7 @@ json figure_json(const Figure &figure) {
           {"x_unit", figure.x_unit},
           {"y_unit", figure.y_unit},
           {"time", figure.time},
+          {"names", figure.names},
           {"summary", figure.summary},
           {"x", packed(figure.x)},
           {"curves", std::move(curves)},
@@ -108,8 +121,14 @@ const char *outcome_name(ExperimentCheck::Outcome outcome) {
   return "not measured";
 }
 
-json either(const std::optional<double> &value, const std::string &text) {
-  return text.empty() ? number(value) : json(text);
+// A text, a number, or a number with its unit as a text. `other`: with which it is compared.
+json compared(const std::optional<double> &value, const std::optional<double> &other,
+              const std::string &text, const std::string &unit) {
+  if (!text.empty())
+    return text;
+  if (!value || unit.empty())
+    return number(value);
+  return quantity(*value, unit, names::digits_of(*value, other.value_or(*value), unit));
 }
 
 json checks_of(const ExperimentResult &result) {
@@ -118,8 +137,8 @@ json checks_of(const ExperimentResult &result) {
     rows.push_back(
         {{"text", check.text},
          {"outcome", outcome_name(check.outcome)},
-         {"value", either(check.value, check.value_text)},
-         {"bound", either(check.bound, check.bound_text)},
+         {"value", compared(check.value, check.bound, check.value_text, check.unit)},
+         {"bound", compared(check.bound, check.value, check.bound_text, check.unit)},
          {"row", check.row},
          {"t_s", check.t_ns ? json(static_cast<double>(*check.t_ns) / 1e9) : json()},
          {"frame", check.frame ? json(fmt::format("{}.pcapng frame {}", check.capture, check.frame))
@@ -256,10 +275,23 @@ double seconds_of(const ExperimentResult &result) {
 }
 
 std::string facts_of(const ExperimentResult &result) {
-  return fmt::format("{} · {} · seed {} · {} packets · Jain's index {:.4f} · xdp-roce {}",
-                     result.place, quantity(seconds_of(result), "s"), result.seed,
-                     result.measured.packets, result.measured.jain, result.version);
+  const ExperimentMeasurement &measured = result.measured;
+  return fmt::format("{} · {} · seed {} · {} · {} · xdp-roce {}", result.place,
+                     quantity(seconds_of(result), "s"), result.seed,
+                     counted(measured.packets, "packet"),
+                     measured.jain ? fmt::format("Jain's index {:.4f}", *measured.jain)
+                                   : "no flow passed anything",
+                     result.version);
 }
+
+// Columns of a grid by the page's width: wide, middle, narrow.
+json columns_of(size_t count, const std::array<size_t, 3> &most) {
+  json columns = json::array();
+  for (const size_t at_most : most)
+    columns.push_back(tile_columns(count, at_most));
+  return columns;
+}
+constexpr std::array<size_t, 3> kMostTiles = {7, 4, 2}, kMostFigures = {3, 2, 1};
 
 json tiles_of(const std::vector<Tile> &tiles) {
   json all = json::array();
@@ -270,22 +302,34 @@ json tiles_of(const std::vector<Tile> &tiles) {
 }
 
 json network_of(const PageNetwork &network) {
-  json nodes = json::array(), links = json::array();
-  for (const PageNetwork::Node &node : network.nodes)
-    nodes.push_back(
-        {{"name", node.name}, {"tier", static_cast<int>(node.tier)}, {"host", node.host}});
+  std::vector<std::string> about;
   for (const PageNetwork::Link &link : network.links) {
-    std::string about = quantity(static_cast<double>(link.rate_bps), "bit/s") + ", " +
-                        quantity(static_cast<double>(link.delay_ns) / 1e9, "s");
-    if (link.count > 1)
-      about = fmt::format("{} x {}", link.count, about);
-    links.push_back({{"from", link.from},
-                     {"to", link.to},
-                     {"about", about},
+    const std::string one = quantity(static_cast<double>(link.rate_bps), "bit/s") + ", " +
+                            quantity(static_cast<double>(link.delay_ns) / 1e9, "s");
+    about.push_back(link.count > 1 ? fmt::format("{} x {}", link.count, one) : one);
+  }
+  const NetworkLayout layout = lay_out(network, about);
+  json nodes = json::array(), links = json::array(), longest;
+  for (size_t i = 0; i < network.nodes.size(); i++) {
+    const Box &box = layout.nodes[i];
+    nodes.push_back({{"name", network.nodes[i].name},
+                     {"host", network.nodes[i].host},
+                     {"box", {box.x0, box.y0, box.x1, box.y1}}});
+  }
+  for (size_t i = 0; i < network.links.size(); i++) {
+    const PageNetwork::Link &link = network.links[i];
+    const NetworkLayout::Link &line = layout.links[i];
+    if (link.bottleneck)
+      longest = network.nodes[link.from].name + ":" + network.nodes[link.to].name;
+    links.push_back({{"line", {line.x1, line.y1, line.x2, line.y2}},
+                     {"about", about[i]},
+                     {"words", line.words},
+                     {"label", {line.label.x0, line.label.y0, line.label.x1, line.label.y1}},
                      {"bottleneck", link.bottleneck},
                      {"rules", link.rules}});
   }
-  return {{"nodes", std::move(nodes)}, {"links", std::move(links)}, {"queue", network.queue}};
+  return {{"nodes", std::move(nodes)}, {"links", std::move(links)}, {"queue", network.queue},
+          {"width", layout.width},     {"height", layout.height},   {"longest", longest}};
 }
 
 } // namespace
@@ -297,6 +341,7 @@ std::string html(const ExperimentResult &result, const Page &page) {
   return page_of(result.name, {{"name", result.name},
                                {"headline", page.headline},
                                {"tiles", tiles_of(tiles(result))},
+                               {"grid_columns", columns_of(tiles(result).size(), kMostTiles)},
                                {"network", network_of(page.network)},
                                {"provenance", page.provenance},
                                {"facts", json::array({facts_of(result)})},
@@ -351,6 +396,7 @@ std::string html(const SweepPage &page) {
   return page_of(page.title, {{"name", page.title},
                               {"headline", page.headline},
                               {"tiles", json::array()},
+                              {"grid_columns", columns_of(page.figures.size(), kMostFigures)},
                               {"network", network_of({})},
                               {"provenance", page.provenance},
                               {"facts", json::array()},
@@ -373,6 +419,7 @@ std::string html(const CapturePage &page) {
   return page_of(page.title, {{"name", page.title},
                               {"headline", page.headline},
                               {"tiles", tiles_of(page.tiles)},
+                              {"grid_columns", columns_of(page.tiles.size(), kMostTiles)},
                               {"network", network_of({})},
                               {"provenance", page.provenance},
                               {"facts", page.facts},

@@ -42,6 +42,7 @@ std::vector<std::string> differing(const std::vector<SweepValue> &values) {
 struct Axis {
   std::map<std::string, float> at;
   std::string unit;
+  std::vector<std::string> names; // of 1, 2, 3 ...; empty: the values are numbers
 };
 
 Axis axis_of(const std::string &key, const std::vector<std::string> &texts) {
@@ -60,11 +61,10 @@ Axis axis_of(const std::string &key, const std::vector<std::string> &texts) {
     return axis;
   }
   axis.at.clear();
-  axis.unit = key + ":";
-  for (const std::string &text : texts) {
+  axis.unit = key;
+  axis.names = texts;
+  for (const std::string &text : texts)
     axis.at[text] = static_cast<float>(axis.at.size() + 1);
-    axis.unit += fmt::format(" {} {}", axis.at.size(), text);
-  }
   return axis;
 }
 
@@ -99,6 +99,7 @@ Figure sweep_figure(const std::string &id, const std::string &title, const std::
       texts.push_back(text);
   const Axis axis = axis_of(over.empty() ? "all points" : over, texts);
   figure.x_unit = axis.unit;
+  figure.names = axis.names;
   std::vector<std::string> names; // of curves, in the order of the points
   std::map<std::string, std::map<float, Spread>> curves;
   for (const SweepValue &sweep : values) {

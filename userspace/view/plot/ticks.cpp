@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plot/ticks.h"
 
-#include <cctype>
 #include <cmath>
-
-#include <fmt/format.h>
 
 namespace xr::plot {
 
@@ -19,34 +16,24 @@ std::vector<double> ticks(double from, double to, int count) {
                                                        : 10) *
                                           power;
   for (double n = std::ceil(from / step - 1e-9); n * step <= to + step * 1e-9; n++)
-    all.push_back(n * step);
+    all.push_back(n * step + 0.0); // not -0
   return all;
 }
 
-std::string si(double value, const std::string &unit) {
+AxisUnit axis_unit(double most, const std::string &unit) {
   constexpr struct {
     double scale;
     const char *prefix;
   } kPrefixes[] = {{1e12, "T"}, {1e9, "G"},  {1e6, "M"},  {1e3, "k"},
                    {1, ""},     {1e-3, "m"}, {1e-6, "u"}, {1e-9, "n"}};
-  const double size = std::fabs(value);
-  if (size == 0)
-    return "0";
-  if (size < 1 && unit != "s")
-    return fmt::format("{:.4g}", value);
+  const bool time = unit == "s";
+  if (!time && unit != "bit/s" && unit != "bytes")
+    return {unit, 1};
+  const std::string name = unit == "bytes" ? "B" : unit;
   for (const auto &[scale, prefix] : kPrefixes)
-    if (size >= scale * 0.9999999)
-      return fmt::format("{:.4g}{}", value / scale, prefix);
-  return fmt::format("{:.3g}", value);
-}
-
-std::string quantity(double value, const std::string &unit) {
-  std::string number = si(value, unit);
-  if (unit.empty())
-    return number;
-  const bool prefixed = !number.empty() && std::isalpha(static_cast<unsigned char>(number.back()));
-  number.insert(number.size() - (prefixed ? 1 : 0), " ");
-  return number + (unit == "bytes" ? "B" : unit);
+    if (most >= scale * 0.9999999 && (time ? scale <= 1 : scale >= 1))
+      return {prefix + name, scale};
+  return {name, 1};
 }
 
 } // namespace xr::plot

@@ -77,12 +77,14 @@ std::string timeline(const ExperimentJob &job) {
       kTimelineWidth, bottom + 40, kTimelineLeft, xml_escaped(title), kCompute, kTimelineLeft + 17,
       kTimelineLeft + 90, kExchange, kTimelineLeft + 107);
   auto to = std::back_inserter(out);
+  const AxisUnit unit = axis_unit(scale.to * 1e-9, "s");
   for (const double second : ticks(scale.from * 1e-9, scale.to * 1e-9, 8))
     fmt::format_to(to,
                    "<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.1f}\" y2=\"{2:.1f}\" "
                    "stroke=\"#ddd\"/><text x=\"{0:.1f}\" y=\"{3:.1f}\" "
                    "text-anchor=\"middle\">{4}</text>\n",
-                   scale.x(second * 1e9), kTimelineTop, bottom, bottom + 16, si(second, "s"));
+                   scale.x(second * 1e9), kTimelineTop, bottom, bottom + 16,
+                   fmt::format("{:.6g}", second / unit.scale));
   for (size_t rank = 0; rank < ranks; rank++)
     fmt::format_to(to, "<text x=\"{:.0f}\" y=\"{:.1f}\" text-anchor=\"end\">{} {}</text>\n",
                    kTimelineLeft - 6, kTimelineTop + kRow * static_cast<double>(rank) + 12, rank,
@@ -99,8 +101,8 @@ std::string timeline(const ExperimentJob &job) {
       draw_span(out, span, scale);
   fmt::format_to(to,
                  "<text x=\"{:.0f}\" y=\"{:.1f}\" text-anchor=\"middle\">time since the start of "
-                 "the run, s</text>\n</svg>\n",
-                 (kTimelineLeft + kTimelineWidth - kTimelineRight) / 2, bottom + 33);
+                 "the run, {}</text>\n</svg>\n",
+                 (kTimelineLeft + kTimelineWidth - kTimelineRight) / 2, bottom + 33, unit.name);
   return out;
 }
 

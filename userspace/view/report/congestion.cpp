@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
+
 namespace xr::report {
 
 using congestion::Answer;
@@ -318,8 +320,8 @@ Document steady_state_report(const congestion::SteadyQuestion &question,
 Document prediction_report(const congestion::Question &question, const Answer &answer) {
   Document document;
   document.title = fmt::format(
-      "dcqcn {}, {} flows at {}, loop delay {:g} us, packets of {:g} B",
-      question.parameters.words(), question.path.flows, gigabits(question.path.line_bits),
+      "dcqcn {}, {} at {}, loop delay {:g} us, packets of {:g} B", question.parameters.words(),
+      counted(question.path.flows, "flow"), gigabits(question.path.line_bits),
       static_cast<double>(question.path.delay_ns) / 1000, question.path.packet_bytes);
   const double least = resolve(question.parameters, question.path.line_bits).min_rate;
   const std::vector<Line> stated = lines_of(answer.stated);

@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "report/experiment_tables.h"
 #include "report/job_steps.h"
+#include "report/phrases.h"
 #include "report/run_answers.h"
 #include "report/summary.h"
 
@@ -22,10 +24,11 @@ std::string milliseconds(uint64_t ns) {
   return fmt::format("{:g} ms", static_cast<double>(ns) / 1e6);
 }
 
-Value number_text(const std::optional<double> &value, const std::string &text) {
+Value number_text(const std::optional<double> &value, const std::string &text,
+                  const std::string &unit) {
   if (!text.empty())
     return text;
-  return value ? Value{fmt::format("{:.6g}", *value)} : Value{};
+  return value ? Value{check_number(*value, unit)} : Value{};
 }
 
 // A number, or a text.
@@ -82,8 +85,8 @@ Section expectations_text(const std::vector<ExperimentCheck> &checks) {
   Rows rows;
   for (const ExperimentCheck &check : checks)
     rows.push_back({std::string(outcome_name(check.outcome)), check.text,
-                    number_text(check.value, check.value_text),
-                    number_text(check.bound, check.bound_text), where_text(check)});
+                    number_text(check.value, check.value_text, check.unit),
+                    number_text(check.bound, check.bound_text, check.unit), where_text(check)});
   return {"expectations_text", "",
           make_table({{"outcome", ""},
                       {"text", "EXPECTATION"},
@@ -136,7 +139,9 @@ Section prediction_text(const ExperimentPrediction &p) {
 }
 
 std::string more_rows(size_t all, size_t shown, const char *what) {
-  return all > shown ? fmt::format("{} more {} in result.json", all - shown, what) : "";
+  return all > shown
+             ? fmt::format("{} in result.json", counted(all - shown, fmt::format("more {}", what)))
+             : "";
 }
 
 Section totals_text(const ExperimentResult &result) {
@@ -146,7 +151,7 @@ Section totals_text(const ExperimentResult &result) {
           Group{{{"window", "measured"},
                  fmt::format("{} to {}", milliseconds(m.from_ns), milliseconds(m.duration_ns))},
                 {{"jain", "Jain's index", Format::Text, Hide::Zero},
-                 m.unmeasured.contains("jain") ? "" : fmt::format("{:.4f}", m.jain)},
+                 m.jain && !m.unmeasured.contains("jain") ? fmt::format("{:.4f}", *m.jain) : ""},
                 {{"flow_imbalance", "flow imbalance", Format::Text, Hide::Zero},
                  m.flow_imbalance ? fmt::format("{:.1f} %", *m.flow_imbalance * 100) : ""},
                 {{"packets", "packets", Format::Count, Hide::Zero}, m.packets},
@@ -235,7 +240,7 @@ Document experiment_report(const ExperimentResult &result) {
     s.push_back(std::move(section));
   s.push_back({"flows", "", flows_table(m, m.flows.size()), Where::Json});
   s.push_back({"flows_text", "", flows_table(m, kMostRows), Where::Text});
-  s.push_back({"flows_more", "", Value{more_rows(m.flows.size(), kMostRows, "flows")}, Where::Text,
+  s.push_back({"flows_more", "", Value{more_rows(m.flows.size(), kMostRows, "flow")}, Where::Text,
                Hide::Zero});
   s.push_back({"queues", "", queues_table(m.queues, all_of(m.queues.size())), Where::Json});
   s.push_back({"queues_text", "", queues_table(m.queues, busiest(m.queues)), Where::Text});
@@ -251,7 +256,7 @@ Document experiment_report(const ExperimentResult &result) {
   const auto measured = [&](const char *key, Value value) {
     return json(key, m.unmeasured.contains(key) ? Value{} : std::move(value));
   };
-  s.push_back(measured("jain", m.jain));
+  s.push_back(measured("jain", maybe(m.jain)));
   if (m.flow_imbalance)
     s.push_back(json("flow_imbalance", *m.flow_imbalance));
   s.push_back(json("packets", m.packets));

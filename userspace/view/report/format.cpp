@@ -5,23 +5,17 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "report/text.h"
 
 namespace xr::report {
 
 namespace {
 
-std::string with_separators(uint64_t number) {
-  std::string out = std::to_string(number);
-  for (size_t at = out.size(); at > 3; at -= 3)
-    out.insert(at - 3, 1, ',');
-  return out;
-}
-
 std::string rate(double number) {
   if (number > 0 && number < 9.95)
     return fmt::format("{:.1f}", number);
-  return with_separators(static_cast<uint64_t>(std::llround(std::fabs(number))));
+  return grouped(static_cast<uint64_t>(std::llround(std::fabs(number))));
 }
 
 // Three digits and the SI prefix.
@@ -40,7 +34,7 @@ std::string format_integer(uint64_t number, Format format) {
   switch (format) {
   case Format::Count:
   case Format::Rate:
-    return with_separators(number);
+    return grouped(number);
   case Format::Qpn:
     return fmt::format("0x{:06x}", number);
   case Format::Opcode:
@@ -74,6 +68,13 @@ std::string format_value(const Value &value, Format format) {
           return v;
       },
       value);
+}
+
+std::string scaled_words(double number, std::string_view unit) {
+  std::string text = scaled(number);
+  if (text.find(' ') == std::string::npos) // no prefix
+    text += ' ';
+  return text.append(unit);
 }
 
 } // namespace xr::report

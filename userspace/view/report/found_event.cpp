@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "names/names.h"
 #include "report/episodes.h"
 
@@ -39,7 +40,8 @@ std::string episode_text(const roce_episode &e, const Table &row) {
   std::string text = e.cause ? episode_cause(e) : "unknown cause";
   text += e.missing ? fmt::format(", {} missing from PSN {}", e.missing, e.first_missing)
                     : fmt::format(", PSN {}", e.first_missing);
-  text += fmt::format(", {} packets ({} bytes) sent again", e.resent_packets, e.resent_bytes);
+  text += fmt::format(", {} ({} bytes) sent again", counted(e.resent_packets, "packet"),
+                      e.resent_bytes);
   if (e.resent_needlessly)
     text += fmt::format(", {} needlessly", e.resent_needlessly);
   for (const auto &[key, words] : {std::pair("nak_generation_ns", "NAK after"),

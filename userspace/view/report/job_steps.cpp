@@ -36,6 +36,7 @@ struct Reason {
   Why why = Why::Nothing;
   uint32_t rank = 0;
   std::string where;
+  bool has_rank = false;
   uint64_t steps = 0, most_ns = 0;
 };
 Reason reason_of(const ExperimentJob &job) {
@@ -46,6 +47,7 @@ Reason reason_of(const ExperimentJob &job) {
     Reason &reason = all[{step.why, step.rank.value_or(0)}];
     reason.why = step.why;
     reason.rank = step.rank.value_or(0);
+    reason.has_rank = step.rank.has_value();
     reason.steps++;
     if (step.excess_ns >= reason.most_ns) {
       reason.most_ns = step.excess_ns;
@@ -60,6 +62,8 @@ Reason reason_of(const ExperimentJob &job) {
 }
 
 std::string reason_words(const Reason &reason) {
+  if (!reason.has_rank)
+    return fmt::format("{} (all are used alike)", job_why_name(reason.why));
   const std::string rank = fmt::format("rank {}", reason.rank);
   const std::string name = job_why_name(reason.why);
   return reason.where.empty() ? fmt::format("{} ({})", rank, name)
@@ -93,7 +97,7 @@ Section jobs_section(const std::vector<ExperimentJob> &jobs) {
                     job.left,
                     uint64_t{job.incast},
                     job.incast ? Value{uint64_t{job.incast_rank}} : Value{},
-                    none ? Value{} : Value{uint64_t{reason.rank}},
+                    reason.has_rank ? Value{uint64_t{reason.rank}} : Value{},
                     none ? Value{} : Value{std::string(job_why_name(reason.why))},
                     none ? Value{} : Value{reason_words(reason)}});
   }
@@ -190,7 +194,8 @@ std::string job_sentence(const ExperimentJob &job) {
   const std::vector<uint64_t> times = times_of(job);
   std::string text = job.name + ": ";
   if (job.left)
-    text += fmt::format("it did not end, {} of {} operations are left; ", job.left, job.operations);
+    text += fmt::format("it did not end, {} of {} {} left; ", job.left,
+                        counted(job.operations, "operation"), verb(job.left, "is", "are"));
   if (times.empty())
     return text + "no step is complete.";
   text += counted(times.size(), "step");
@@ -201,8 +206,10 @@ std::string job_sentence(const ExperimentJob &job) {
     text += fmt::format(", bus bandwidth {}", rate_words(job.busbw_bps));
   const Reason reason = reason_of(job);
   if (reason.why != Why::Nothing)
-    text += fmt::format("; {} of them waited for {}, up to {}", reason.steps, reason_words(reason),
-                        time_words(reason.most_ns));
+    text += times.size() == 1 ? fmt::format("; it waited for {}, {}", reason_words(reason),
+                                            time_words(reason.most_ns))
+                              : fmt::format("; {} of them waited for {}, up to {}", reason.steps,
+                                            reason_words(reason), time_words(reason.most_ns));
   return text + ".";
 }
 

@@ -7,18 +7,12 @@
 
 #include <fmt/format.h>
 
+#include "names/quantity.h"
 #include "report/text.h"
 
 namespace xr::report {
 
-std::string number_words(uint64_t number) { return format_value(Value{number}, Format::Count); }
-
-std::string counted(uint64_t number, std::string_view noun, std::string_view plural) {
-  if (number == 1)
-    return fmt::format("1 {}", noun);
-  return plural.empty() ? fmt::format("{} {}s", number_words(number), noun)
-                        : fmt::format("{} {}", number_words(number), plural);
-}
+std::string number_words(uint64_t number) { return grouped(number); }
 
 std::string percent(uint64_t part, uint64_t whole) {
   constexpr double kLeast = 0.001;
@@ -46,7 +40,11 @@ std::string time_words(uint64_t ns) {
   return fmt::format("{} ns", ns);
 }
 
-std::string rate_words(double bits) { return format_value(Value{bits}, Format::Scaled) + "bit/s"; }
+std::string rate_words(double bits) { return scaled_words(bits, "bit/s"); }
+
+std::string check_number(double value, const std::string &unit) {
+  return unit.empty() ? fmt::format("{:.6g}", value) : names::quantity(value, unit, 6);
+}
 
 std::string listed(std::vector<std::string> all) {
   std::string text;

@@ -8,6 +8,7 @@
 
 #include "base/layer1.h"
 #include "report/latency.h"
+#include "report/phrases.h"
 #include "report/run_parts.h"
 #include "report/summary.h"
 #include "report/text.h"
@@ -296,7 +297,7 @@ Section engine_of(const SendReport &r) {
   return {"engine", "ENGINE", std::move(group)};
 }
 
-std::string scaled_number(double value) { return format_value(Value{value}, Format::Scaled); }
+std::string packets_words(double rate) { return scaled_words(rate, "packets/s"); }
 
 } // namespace
 
@@ -307,8 +308,8 @@ std::string shortfall(const SendReport &report) {
   const bool in_time = behind < report.seconds * 1e9 * kTolerance && !report.engine.not_sent;
   if (!(report.asked_pps > 0) || in_time || got.packets >= report.asked_pps * (1 - kTolerance))
     return "";
-  return fmt::format("{}packets/s were asked for and {}packets/s achieved ({:.1f} %)",
-                     scaled_number(report.asked_pps), scaled_number(got.packets),
+  return fmt::format("{} were asked for and {} achieved ({:.1f} %)",
+                     packets_words(report.asked_pps), packets_words(got.packets),
                      got.packets / report.asked_pps * 100);
 }
 
@@ -447,10 +448,9 @@ std::string send_line(const SendReport &now, const SendReport *before) {
       speed_between(now.engine.sent - (before ? before->engine.sent : 0),
                     now.engine.sent_bytes - (before ? before->engine.sent_bytes : 0),
                     now.seconds - (before ? before->seconds : 0));
-  std::string line =
-      fmt::format("{}packets/s, {}bit/s L1", scaled_number(speed.packets), scaled_number(speed.l1));
+  std::string line = fmt::format("{}, {} L1", packets_words(speed.packets), rate_words(speed.l1));
   if (now.asked_pps > 0)
-    line += fmt::format(" of {}packets/s asked", scaled_number(now.asked_pps));
+    line += fmt::format(" of {} asked", packets_words(now.asked_pps));
   if (now.counts.rtt_ns.count())
     line += fmt::format(", RTT {:.0f} us (p99 {:.0f})",
                         static_cast<double>(now.counts.rtt_ns.quantile(0.5)) / 1000,
@@ -458,7 +458,7 @@ std::string send_line(const SendReport &now, const SendReport *before) {
   if (now.counts.retransmitted)
     line += fmt::format(", {} sent again", now.counts.retransmitted);
   if (now.counts.cnps)
-    line += fmt::format(", {} CNPs", now.counts.cnps);
+    line += fmt::format(", {}", counted(now.counts.cnps, "CNP"));
   return line;
 }
 
@@ -470,9 +470,9 @@ std::string respond_line(const RespondReport &now, const RespondReport *before) 
   const Speed out =
       speed_between(now.engine.sent - (before ? before->engine.sent : 0),
                     now.engine.sent_bytes - (before ? before->engine.sent_bytes : 0), seconds);
-  return fmt::format("in {}packets/s, {}bit/s L1; out {}packets/s; {} NAKs, {} CNPs",
-                     scaled_number(in.packets), scaled_number(in.l1), scaled_number(out.packets),
-                     now.counts.naks, now.counts.cnps);
+  return fmt::format("in {}, {} L1; out {}; {}, {}", packets_words(in.packets), rate_words(in.l1),
+                     packets_words(out.packets), counted(now.counts.naks, "NAK"),
+                     counted(now.counts.cnps, "CNP"));
 }
 
 } // namespace xr::report

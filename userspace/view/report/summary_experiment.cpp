@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The answer of `run`, in its report and on its page.
 #include <algorithm>
+#include <cctype>
 
 #include <fmt/format.h>
 
@@ -17,7 +18,7 @@ using Outcome = ExperimentCheck::Outcome;
 std::string value_words(const ExperimentCheck &check) {
   if (check.outcome == Outcome::Unmeasured)
     return "not measured";
-  return check.value_text.empty() && check.value ? fmt::format("{:.6g}", *check.value)
+  return check.value_text.empty() && check.value ? check_number(*check.value, check.unit)
                                                  : check.value_text;
 }
 
@@ -59,6 +60,17 @@ std::vector<std::string> count_words(const ExperimentMeasurement &m,
   return parts;
 }
 
+std::string goodput_words(double goodput, size_t flows) {
+  const std::string words =
+      fmt::format("{} goodput of {}", rate_words(goodput), counted(flows, "flow"));
+  return goodput > 0 || !flows ? words : fmt::format("nothing passed ({})", words);
+}
+
+std::string sentence(std::string words) {
+  words.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(words.front())));
+  return words + ".";
+}
+
 // Rates and counts of the measured time, as in expectations; where more happened before it, the
 // counts of the whole run in a sentence of their own.
 std::string measured_sentence(const ExperimentMeasurement &m, const ExperimentFlowCounts &whole) {
@@ -68,13 +80,12 @@ std::string measured_sentence(const ExperimentMeasurement &m, const ExperimentFl
   const std::vector<std::string> counts = count_words(m, measured), all = count_words(m, whole);
   std::vector<std::string> parts;
   if (!m.unmeasured.contains("goodput_bps"))
-    parts.push_back(
-        fmt::format("{} goodput of {}", rate_words(goodput_bps(m)), counted(m.flows.size(), "flow")));
+    parts.push_back(goodput_words(goodput_bps(m), m.flows.size()));
   parts.insert(parts.end(), counts.begin(), counts.end());
   if (parts.empty())
     return "";
   if (!m.from_ns || counts == all)
-    return listed(parts) + ".";
+    return sentence(listed(parts));
   return fmt::format("After the first {}: {}. In the whole run: {}.", time_words(m.from_ns),
                      listed(parts), listed(all));
 }

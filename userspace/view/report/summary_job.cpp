@@ -15,6 +15,19 @@ namespace {
 
 constexpr size_t kNamed = 3; // ranks
 
+// The predicate of a sentence about the rank.
+const char *late_words(JobCause cause) {
+  switch (cause) {
+  case JobCause::LateSender:
+    return "is a late sender";
+  case JobCause::LateReceiver:
+    return "is a late receiver";
+  case JobCause::LateStart:
+    break;
+  }
+  return "starts late";
+}
+
 } // namespace
 
 void add_job(Summary &summary, const JobTraffic &job) {
@@ -24,10 +37,10 @@ void add_job(Summary &summary, const JobTraffic &job) {
           job.stragglers, {}, [](const JobStraggler &of) { return of.late_ns * of.steps; });
       const size_t more = job.stragglers.size() - 1;
       summary.sentences.push_back(fmt::format(
-          "{} is a {} by {} in {} of {} from step {}{}.",
-          names::address(job.ranks[one.rank].data()), job_cause_name(one.cause),
-          time_words(one.late_ns), number_words(one.steps), counted(job.steps.size(), "step"),
-          one.first_step + 1, more ? "; " + counted(more, "more case") : ""));
+          "{} {}, by {} in {} of {} from step {}{}.", names::address(job.ranks[one.rank].data()),
+          late_words(one.cause), time_words(one.late_ns), number_words(one.steps),
+          counted(job.steps.size(), "step"), one.first_step + 1,
+          more ? "; " + counted(more, "more case") : ""));
     }
     if (!job.silent.empty()) {
       std::vector<std::string> names;

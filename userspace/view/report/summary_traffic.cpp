@@ -172,7 +172,7 @@ std::string mirror_words(const Snapshot &s) {
       sums[column] += number_of(missing.cell(i, column));
   if (!sums[1] && !sums[2])
     return "";
-  return fmt::format("; of {} that never came the network lost {}, the mirror {}, and of {} it is "
+  return fmt::format("; of {} that never came, the network lost {}, the mirror {}, and of {} it is "
                      "not known",
                      number_words(sums[0] + sums[1] + sums[2]), number_words(sums[0]),
                      number_words(sums[1]), number_words(sums[2]));
@@ -216,17 +216,17 @@ std::vector<UnansweredRow> unanswered_in(const Snapshot &s, const Episodes *epis
 std::string unanswered_words(const Snapshot &s, const UnansweredRow &row) {
   const std::string qp = "QP " + qp_words(roce_key_qp(&row.name.key));
   if (row.silent)
-    return fmt::format("{}: nothing came back, {} sent {} times: the peer is silent{}.", qp,
+    return fmt::format("{}: nothing came back, {} sent {}: the peer is silent{}.", qp,
                        row.packets == 1 ? fmt::format("PSN {} was", row.psn)
                                         : counted(row.packets, "packet") + " were",
-                       row.times,
+                       counted(row.times, "time"),
                        comes_back(s, row.name.key, false)
                            ? " on it, as other packets of that host pass here"
                            : ", or this tap sees one direction only");
-  return fmt::format("{}: {} sent {} times and never answered.", qp,
+  return fmt::format("{}: {} sent {} and never answered.", qp,
                      row.psns == 1 ? fmt::format("PSN {} was", row.psn)
                                    : fmt::format("{} PSNs from {} on were", row.psns, row.psn),
-                     row.times);
+                     counted(row.times, "time"));
 }
 
 std::string unanswered_sentence(const Snapshot &s, const std::vector<UnansweredRow> &rows) {

@@ -19,5 +19,7 @@ std::string printable(std::string text);
 
 // Formats a single value.
 std::string format_value(const Value &value, Format format);
+// Three digits with an SI prefix, and the unit: "0 bit/s", "94.2 Gbit/s".
+std::string scaled_words(double number, std::string_view unit);
 
 } // namespace xr::report

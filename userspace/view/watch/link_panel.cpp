@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "report/text.h"
 #include "watch/text_width.h"
 
@@ -24,9 +25,10 @@ Line main_line(const State &state, const WirePortCounts &counts, size_t width) {
   line.add("LINK  ", Style::Bold);
   if (!state.view().wire_running())
     line.add("no wire process, last: ", Style::Alarm);
-  line.add(fmt::format("out {}/s  {}bit/s  busy {:.0f} %", format_value(rates.frames, Format::Rate),
-                       scaled(rates.bits), rates.busy * 100));
-  line.add(fmt::format("  backlog {} bytes", counted(link.total().backlog_bytes)), Style::Bold);
+  line.add(fmt::format("out {}/s  {}  busy {:.0f} %", format_value(rates.frames, Format::Rate),
+                       report::scaled_words(rates.bits, "bit/s"), rates.busy * 100));
+  line.add(fmt::format("  backlog {}", xr::counted(link.total().backlog_bytes, "byte")),
+           Style::Bold);
   line.add(fmt::format(" (mean {}, p99 {}, most {})", scaled(link.backlog.mean()),
                        scaled(static_cast<double>(link.backlog.quantile(0.99))),
                        scaled(static_cast<double>(link.backlog_most))));
@@ -52,7 +54,7 @@ Line trouble_line(const WirePortCounts &counts, size_t width) {
   if (all.marks)
     add(fmt::format("marked CE {}", counted(all.marks)), Style::Plain);
   if (all.xoff_received)
-    add(fmt::format("paused {} times, {} us", counted(all.xoff_received), us(all.paused_ns)),
+    add(fmt::format("paused {}, {} us", xr::counted(all.xoff_received, "time"), us(all.paused_ns)),
         Style::Plain);
   if (all.xoff_sent)
     add(fmt::format("pauses sent {}", counted(all.xoff_sent)), Style::Plain);

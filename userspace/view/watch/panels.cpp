@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "names/names.h"
 #include "report/sections.h"
 #include "report/text.h"
@@ -22,10 +23,7 @@ constexpr size_t kTwoColumns = 76; // minimum width for two columns of meters
 constexpr size_t kPanelGap = 2;
 
 std::string per_second(double rate) { return format_value(rate, Format::Rate); }
-std::string bits(double number) {
-  const std::string text = scaled(number);
-  return text + (text.find(' ') == std::string::npos ? " bit/s" : "bit/s");
-}
+std::string bits(double number) { return report::scaled_words(number, "bit/s"); }
 
 // Exact if it fits, otherwise with an SI prefix.
 std::string counted_in(uint64_t number, size_t columns) {
@@ -106,8 +104,8 @@ Line title_line(const State &state, const StreamList::Window *window, size_t wid
   if (window && port.ready()) {
     const size_t all = port.counted().streams.size();
     line.add(window->matching == all
-                 ? fmt::format("  {} streams", counted(all))
-                 : fmt::format("  {} of {} streams", counted(window->matching), counted(all)),
+                 ? "  " + xr::counted(all, "stream")
+                 : fmt::format("  {} of {}", counted(window->matching), xr::counted(all, "stream")),
              Style::Bar);
   }
   if (const auto since = port.zeroed_at())
@@ -149,7 +147,7 @@ Line summary_line(const State &state, size_t width) {
   Line line(width);
   if (!state.view().lost().empty())
     line.add(state.view().lost() + "; last read: ", Style::Alarm);
-  line.add(fmt::format("RoCE {} packets", counted(roce.total)), Style::Bold);
+  line.add("RoCE " + xr::counted(roce.total, "packet"), Style::Bold);
   line.add(fmt::format("  {}/s  {}", per_second(roce.rate), bits(roce.bits)), Style::Bold);
   line.add(fmt::format("  all frames {}  {}/s  {}", counted(frames.total), per_second(frames.rate),
                        bits(frames.bits)));

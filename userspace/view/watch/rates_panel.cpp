@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "report/text.h"
 #include "watch/text_width.h"
 
@@ -15,7 +16,7 @@ namespace {
 using report::Format;
 using report::format_value;
 
-std::string bits_per_second(double rate) { return format_value(rate, Format::Scaled) + "bit/s"; }
+std::string bits_per_second(double rate) { return report::scaled_words(rate, "bit/s"); }
 
 } // namespace
 
@@ -26,8 +27,8 @@ std::vector<Line> rates_lines(const State &state, size_t width) {
   const QpRate total = rates->total();
   Line line(width);
   line.add("RATES ", Style::Bold);
-  line.add(fmt::format("{}  {} QP{} ", rates->responder ? "respond" : "send", counted(total.qps),
-                       total.qps == 1 ? "" : "s"));
+  line.add(
+      fmt::format("{}  {} ", rates->responder ? "respond" : "send", xr::counted(total.qps, "QP")));
   line.add(bits_per_second(total.rate), Style::Bold);
   if (rates->qps.size() > 1) {
     const auto [least, most] =

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "names/names.h"
 #include "report/text.h"
 #include "watch/stream_table.h"
@@ -91,9 +92,9 @@ std::string about_events(const PortView &port, bool none_shown) {
   if (!port.no_events().empty())
     return "no events here: " + port.no_events();
   if (port.events_forgotten())
-    return fmt::format("the last {} events of the port are kept, {} older ones are not",
-                       PortView::kEvents,
-                       report::format_value(port.events_forgotten(), report::Format::Count));
+    return fmt::format("the last {} events of the port are kept, {} {} not", PortView::kEvents,
+                       xr::counted(port.events_forgotten(), "older one"),
+                       verb(port.events_forgotten(), "is", "are"));
   return none_shown ? "none so far" : "";
 }
 

@@ -3,15 +3,7 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const main = document.querySelector("main");
-  const colours = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f", "#8c564b"];
-  // Of two runs: each has a family of its own.
-  const families = [["#0072b2", "#56b4e9", "#00a0a0", "#5a4fcf"], ["#d55e00", "#e69f00", "#c2185b", "#8c564b"]];
-  function coloursOf(figure) {
-    if (figure.cells) return [colours[1]];
-    if (!figure.curves.some(curve => curve.run)) return figure.curves.map((curve, i) => colours[i % colours.length]);
-    const next = [0, 0];
-    return figure.curves.map(curve => families[curve.run][next[curve.run]++ % families[0].length]);
-  }
+  const coloursOf = figure => (figure.cells ? ["#d55e00"] : figure.curves.map(curve => curve.colour));
   const manyCurves = 16;
 
   // An element; children are elements or text.
@@ -37,7 +29,7 @@
     if (size === 0) return "0";
     if (size < 1 && unit !== "s") return size < 1e-3 ? value.toExponential(2) : String(+value.toPrecision(4));
     for (const [scale, prefix] of [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""], [1e-3, "m"], [1e-6, "µ"], [1e-9, "n"]])
-      if (size >= scale * 0.9999999) return String(+(value / scale).toPrecision(4)) + prefix;
+      if (size >= scale * 0.99995) return String(+(value / scale).toPrecision(4)) + prefix;
     return value.toExponential(2);
   }
 
@@ -64,11 +56,18 @@
   for (const line of data.facts) main.append(make("div", { className: "facts" }, line));
   for (const why of data.why_void) main.append(make("p", { className: "void" }, "void: " + why));
 
-  if (data.tiles.length)
-    main.append(make("div", { className: "tiles" }, ...data.tiles.map(tile => make("div", { className: tile.alarm ? "tile alarm" : "tile" },
-      make("div", {}, tile.name), make("b", {}, tile.value), make("small", {}, tile.about)))));
+  // Columns of a grid by the page's width, which fill its rows.
+  function inColumns(grid) {
+    ["wide", "middle", "narrow"].forEach((width, i) => grid.style.setProperty("--" + width, data.grid_columns[i]));
+    return grid;
+  }
+  if (data.tiles.length) {
+    const grid = make("div", { className: "tiles" }, ...data.tiles.map(tile => make("div", { className: tile.alarm ? "tile alarm" : "tile" },
+      make("div", {}, tile.name), make("b", {}, tile.value), make("small", {}, tile.about))));
+    main.append(inColumns(grid));
+  }
 
-  // Topology: switches in the middle, senders or spines above, the other hosts below; frames go down.
+  // Topology, where network_layout.cpp places it; frames go down.
   const { namespaceURI } = make("div", { innerHTML: "<svg></svg>" }).firstChild;
   function drawing(tag, attributes, ...children) {
     const element = document.createElementNS(namespaceURI, tag);
@@ -76,70 +75,42 @@
     element.append(...children);
     return element;
   }
-  function drawNetwork({ nodes, links, queue }) {
+  function drawNetwork({ nodes, links, queue, width, height, longest }) {
     if (!nodes.length) return;
-    const height = 46, gap = 100, rows = [0, 1, 2].map(tier => nodes.filter(node => node.tier === tier));
-    const used = rows.filter(row => row.length), most = Math.max(...used.map(row => row.length));
-    const width = Math.max(760, most * 150);
-    used.forEach((row, y) => row.forEach((node, x) => {
-      Object.assign(node, { x: width * (x + 0.5) / row.length, y: 8 + height / 2 + y * (height + gap) });
-    }));
-    const svg = drawing("svg", { viewBox: `0 0 ${width} ${used.length * (height + gap) - gap + 16}`, class: "network", role: "img" });
-    const said = new Set();
-    links.forEach(link => {
-      const from = nodes[link.from], to = nodes[link.to], side = Math.sign(to.y - from.y) * height / 2;
-      const line = { x1: from.x, y1: from.y + side, x2: to.x, y2: to.y - side };
-      const at = share => [line.x1 + (line.x2 - line.x1) * share, line.y1 + (line.y2 - line.y1) * share];
-      svg.append(drawing("line", { ...line, class: link.bottleneck ? "link bottleneck" : "link" }));
-      // The same words beside each of a hundred links would hide the links.
-      const key = [link.about, from.tier, to.tier].join(), words = links.length <= 3 || !said.has(key) ? [link.about] : [];
-      said.add(key);
-      const rules = link.rules.slice(0, 2).map(rule => "rule " + rule);
-      if (link.rules.length > 2) rules.push(`and ${link.rules.length - 2} more rules`);
-      if (link.rules.length) {
+    const svg = drawing("svg", { viewBox: `0 0 ${width} ${height}`, class: "network", role: "img" });
+    for (const { line: [x1, y1, x2, y2], about, bottleneck, rules } of links) {
+      const at = share => [x1 + (x2 - x1) * share, y1 + (y2 - y1) * share];
+      svg.append(drawing("line", { x1, y1, x2, y2, class: bottleneck ? "link bottleneck" : "link" }, drawing("title", {}, about)));
+      if (rules.length) {
         const [x, y] = at(0.5);
-        svg.append(drawing("path", { d: `M${x - 7},${y} l7,-7 l7,7 l-7,7 z`, class: "rule" }, drawing("title", {}, link.rules.join("\n"))));
+        svg.append(drawing("path", { d: `M${x - 7},${y} l7,-7 l7,7 l-7,7 z`, class: "rule" }, drawing("title", {}, rules.join("\n"))));
       }
-      if (link.bottleneck) {
+      if (bottleneck) {
         const [x, y] = at(0.1);
         for (let i = 0; i < 3; i++) svg.append(drawing("rect", { x: x - 13, y: y - 2 + i * 6, width: 26, height: 4, class: "queue" }));
       }
-      // Below the line, where it leaves room.
-      const [x, y] = at(0.5), all = [...words, ...rules], left = (to.x - from.x) * (to.y - from.y) > 0;
-      all.forEach((text, i) => svg.append(drawing("text", { x: x + (left ? -14 : 14), y: y + 9 + (i - (all.length - 1) / 2) * 16, class: "about", "text-anchor": left ? "end" : "start" }, text)));
-    });
-    for (const node of nodes) {
-      const half = Math.min(node.name.length * 4 + 16, 140);
-      svg.append(drawing("rect", { x: node.x - half, y: node.y - height / 2, width: half * 2, height, rx: node.host ? 4 : 22, class: node.host ? "host" : "switch" }),
-        drawing("text", { x: node.x, y: node.y + 5, "text-anchor": "middle" }, node.name));
     }
-    const longest = links.find(link => link.bottleneck);
+    for (const { words, label: [x0, y0, x1, y1] } of links)
+      words.forEach((text, i) => svg.append(drawing("text", { x: (x0 + x1) / 2, y: y0 + (y1 - y0) / words.length * i + 12, class: "about", "text-anchor": "middle" }, text)));
+    for (const { name, host, box: [x0, y0, x1, y1] } of nodes)
+      svg.append(drawing("rect", { x: x0, y: y0, width: x1 - x0, height: y1 - y0, rx: host ? 4 : 22, class: host ? "host" : "switch" }),
+        drawing("text", { x: (x0 + x1) / 2, y: (y0 + y1) / 2 + 5, "text-anchor": "middle" }, name));
     main.append(make("h2", {}, "Topology"), svg, make("p", { className: "facts" },
-      (longest ? `in colour: the longest queue, ${nodes[longest.from].name}:${nodes[longest.to].name} · ` : "") + "queues of the switches: " + queue));
+      (longest ? `in colour: the longest queue, ${longest} · ` : "") + "queues of the switches: " + queue));
   }
   drawNetwork(data.network);
   for (const svg of data.drawings ?? [])
     main.append(make("h2", {}, "Ranks"), make("div", { className: "drawing", innerHTML: svg }));
 
   // Expectations
-  const either = (value, unit) => (typeof value === "string" ? value : quantity(unit === "s" ? value / 1e9 : value, unit));
-  // What an expectation compares: times are in ns. "" where its comparisons differ, or are of numbers.
-  function unitOfCheck(text) {
-    const units = text.split(/ and | or /).map(part => {
-      if (/jain\(|count\(|\/|utilisation/.test(part)) return "";
-      if (/_ns\b|\d(ns|us|ms|s)\b/.test(part)) return "s";
-      if (/_bps\b|\dbit\b|\d[kmg]bit/.test(part)) return "bit/s";
-      return /bytes\b/.test(part) ? "bytes" : "";
-    });
-    return new Set(units).size === 1 ? units[0] : "";
-  }
+  const either = value => (typeof value === "string" ? value : quantity(value));
   if (data.checks.length) {
     const table = make("table", { className: "checks" });
     table.append(make("tr", {}, ...["expectation", "", "value", "bound", "decided by", "at"].map(text => make("th", { className: text === "decided by" ? "text" : "" }, text))));
     for (const check of data.checks)
       table.append(make("tr", {}, make("td", { className: "text" }, check.text),
-        make("td", { className: check.outcome.split(" ")[0] }, check.outcome), make("td", {}, either(check.value, unitOfCheck(check.text))),
-        make("td", {}, either(check.bound, unitOfCheck(check.text))),
+        make("td", { className: check.outcome.split(" ")[0] }, check.outcome), make("td", {}, either(check.value)),
+        make("td", {}, either(check.bound)),
         make("td", { className: "text" }, [check.row, check.frame].filter(Boolean).join(", ") || check.why),
         make("td", {}, check.t_s === null ? "" : quantity(check.t_s, "s"))));
     main.append(make("h2", {}, "Expectations"), make("div", { className: "scroll whole" }, table));
@@ -188,7 +159,8 @@
     context.strokeStyle = colour("--faint");
     context.setLineDash([6, 4]);
     context.font = "12px sans-serif";
-    const levels = figure.levels.map(level => ({ ...level, at: plot.toDomYCoord(level.y) })).filter(level => level.at >= top && level.at <= top + height);
+    const all = figure.levels.map(level => ({ ...level, at: plot.toDomYCoord(level.y) })), levels = all.filter(level => level.at >= top && level.at <= top + height);
+    all.filter(level => level.at < top).forEach((level, i) => name(`${level.name} ${quantity(level.y, figure.y_unit)}, above`, left + width + 6, top + 14 * i, marginRight - 8));
     let free = Infinity;
     for (const level of levels.sort((a, b) => b.at - a.at)) {
       line(left, level.at, left + width, level.at);
@@ -233,6 +205,20 @@
     return sorted;
   }
 
+  // Lines of a text whose words are broken at this width.
+  function linesOf(text, width) {
+    let lines = 1, used = 0;
+    for (const word of text.split(/(?<=[ -])/)) {
+      const long = word.length * 7;
+      if (used && used + long > width) {
+        lines++;
+        used = 0;
+      }
+      used += long;
+    }
+    return lines;
+  }
+
   // A finger moves the page.
   const { touchstart, touchmove, touchend, ...mouse } = Dygraph.defaultInteractionModel;
 
@@ -249,12 +235,11 @@
     const place = make("div", { className: "plot" }), legend = make("div", { className: "legend" }), tools = make("div", { className: "tools" });
     figures.append(make("section", { className: "figure", id: figure.id }, make("h2", {}, figure.title), place, tools, legend));
     const bands = figure.curves.some(curve => curve.low), { CustomBarsHandler, DefaultHandler } = Dygraph.DataHandlers;
-    const highest = Math.max(0, ...figure.levels.map(level => level.y));
-    // The levels are in sight too; a band is where it fits, as the largest of a thousand flows would hide their mean.
+    // The levels are in sight too, without those far above the data, which would leave most of the plot empty; a band is where it fits, as the largest of a thousand flows would hide their mean.
     class Handler extends (bands ? CustomBarsHandler : DefaultHandler) {
       getExtremeYValues(series) {
         const [low, high] = DefaultHandler.prototype.getExtremeYValues(series);
-        return [low, Math.max(high, highest)];
+        return [low, Math.max(high, ...figure.levels.map(level => level.y).filter(y => !(high > 0) || y <= 1.5 * high))];
       }
     }
     const axis = (unit, axisLabelWidth, pixelsPerLabel) => ({ axisLabelFormatter: value => quantity(value, unit), axisLabelWidth, pixelsPerLabel });
@@ -270,13 +255,14 @@
     if (figure.time && figure.id !== "episodes" && samples < 3 && !data.json)
       tools.before(make("p", { className: "facts few" }, `${samples} sample${samples === 1 ? "" : "s"} only: the experiment's \`sample:\` is too long for its duration`));
     const names = make("div", { className: "names" });
+    const tickWidth = Math.max(30, Math.floor((place.clientWidth - 110) / Math.max(1, figure.names.length)));
     const plot = new Dygraph(place, rows, {
       labels: ["x", ...figure.curves.keys()].map(String), visibility: figure.curves.map(curve => curve.shown), legend: "never",
-      colors: seriesColours, strokeWidth: 1.5, drawPoints: data.sweep || figure.shape === "points" || figure.cells || (figure.time && samples < 50), pointSize: data.sweep ? 3 : 2,
+      colors: seriesColours, series: Object.fromEntries(figure.curves.map((curve, i) => [String(i), { strokePattern: curve.dash.length ? curve.dash : null }])), strokeWidth: 1.5, drawPoints: data.sweep || figure.shape === "points" || figure.cells || (figure.time && samples < 50), pointSize: data.sweep ? 3 : 2,
       ...(figure.shape === "bars" ? { plotter: shapes.bars } : {}), rightGap: named ? marginRight : 12,
-      ...(above ? { title: "\u00a0", titleHeight: momentRows() * 14 + 6 } : {}), stepPlot: !figure.time && !data.sweep, xRangePad: figure.time ? 0 : 8, connectSeparatedPoints: true,
+      ...(above ? { title: "\u00a0", titleHeight: momentRows() * 14 + 6 } : {}), stepPlot: !figure.time && !data.sweep, xRangePad: figure.time ? 0 : 8, ...(figure.names.length ? { dateWindow: [0.5, figure.names.length + 0.5], xAxisHeight: 10 + 15 * Math.max(...figure.names.map(name => linesOf(name, tickWidth))) } : {}), connectSeparatedPoints: true,
       customBars: bands, dataHandler: Handler, includeZero: figure.shape !== "points",
-      axes: { x: axis(figure.x_unit, 70, 80), y: { ...axis(figure.y_unit, 76, 30), axisLabelFormatter: yText, ...(figure.cells ? { valueRange: [0, figure.cells.bounds.length - 1] } : {}) } }, axisLabelFontSize: 12, axisTickSize: 5, gridLineWidth: 1, ...lines(),
+      axes: { x: figure.names.length ? { ticker: () => figure.names.map((label, i) => ({ v: i + 1, label: escaped(label) })), axisLabelWidth: tickWidth } : axis(figure.x_unit, 70, 80), y: { ...axis(figure.y_unit, 76, 30), axisLabelFormatter: yText, ...(figure.cells ? { valueRange: [0, figure.cells.bounds.length - 1] } : {}) } }, axisLabelFontSize: 12, axisTickSize: 5, gridLineWidth: 1, ...lines(),
       xlabel: label(figure.x_unit), ylabel: label(figure.y_unit), xLabelHeight: 15, yLabelWidth: 15,
       interactionModel: mouse,
       plugins: [{ activate: () => ({
@@ -298,7 +284,9 @@
     const items = figure.curves.map((curve, i) => {
       const box = make("input", { type: "checkbox", checked: curve.shown }), value = make("span", { className: "value" });
       const swatch = make("i");
-      swatch.style.background = seriesColours[i];
+      const dash = curve.dash.reduce((ends, length) => [...ends, (ends.at(-1) ?? 0) + length], []), line = seriesColours[i];
+      swatch.style.background = !dash.length ? line
+        : `repeating-linear-gradient(90deg, ${dash.map((end, k) => `${k % 2 ? "transparent" : line} ${dash[k - 1] ?? 0}px ${end}px`).join(", ")})`;
       box.onchange = () => plot.setVisibility(i, box.checked);
       const named = make("span", {}, curve.name), label = make("label", {}, box, swatch, named, " ", value);
       legend.append(label);
@@ -356,13 +344,13 @@
       };
       tools.append(choice);
     }
-    const shown = () => figure.curves.map(({ name }, i) => ({ name, colour: seriesColours[i], column: i + 1 })).filter((curve, i) => items[i].box.checked);
+    const shown = () => figure.curves.map(({ name, dash }, i) => ({ name, dash, colour: seriesColours[i], column: i + 1 })).filter((curve, i) => items[i].box.checked);
     tools.append(make("button", { textContent: "SVG", onclick: () => shapes.save(figure.id + ".svg", "image/svg+xml", shapes.svg({ ...figure, x: figure.columns }, plot, place, shown())) }),
       make("button", { textContent: "CSV", onclick: () => shapes.save(figure.id + ".csv", "text/csv", shapes.csv({ ...figure, x: figure.columns }, rows)) }));
     if (figure.cells) tools.append(`the darker, the more: ${figure.cells.counts.reduce((a, b) => Math.max(a, b), 0).toLocaleString("en-US")} in the darkest cell`);
     else if (!data.sweep) tools.append("drag to zoom, with shift to move, double click to see everything");
   }
-  const figures = data.sweep ? main.appendChild(make("div", { className: "small" })) : main;
+  const figures = data.sweep ? main.appendChild(inColumns(make("div", { className: "small" }))) : main;
   for (const figure of data.figures) draw(figure);
 
   // Tables, sorted by a click on a column

@@ -83,7 +83,7 @@ const shapes = (() => {
     if (figure.cells)
       for (const { left, top, width: wide, height: high, dark } of cellsOf(plot, figure.cells, figure.x))
         out.push(`<rect x="${left.toFixed(1)}" y="${top.toFixed(1)}" width="${wide.toFixed(1)}" height="${high.toFixed(1)}" fill="#0072b2" fill-opacity="${dark.toFixed(3)}"/>`);
-    for (const { colour, column } of curves) {
+    for (const { colour, dash, column } of curves) {
       let path = "", drawing = false;
       for (let i = 0; i < plot.numRows(); i++) {
         let value = plot.getValue(i, column);
@@ -95,13 +95,13 @@ const shapes = (() => {
         path += figure.shape === "bars" ? (value > 0 ? `M${x},${plot.toDomYCoord(0).toFixed(1)}V${y}` : "") : (drawing ? "L" : "M") + x + "," + y;
         drawing = true;
       }
-      out.push(`<path d="${path}" fill="none" stroke="${colour}" stroke-width="1.4"/>`);
+      out.push(`<path d="${path}" fill="none" stroke="${colour}" stroke-width="1.4" stroke-dasharray="${dash.join(" ")}"/>`);
     }
     for (const { x, y, colour } of marksOf(plot, figure.marks)) out.push(`<path d="M${(x - 4).toFixed(1)},${(y - 4).toFixed(1)}h8l-4,8z" fill="${colour}"/>`);
     out.push("</svg>");
-    [...curves, ...figure.marks.map(({ name }) => ({ name, colour: markColour(name) }))].forEach(({ name, colour }, i) => {
+    [...curves, ...figure.marks.map(({ name }) => ({ name, colour: markColour(name) }))].forEach(({ name, colour, dash }, i) => {
       const y = place.clientHeight + row * (i + 0.5);
-      out.push(`<rect x="${area.x}" y="${y - 5}" width="16" height="4" fill="${colour}"/><text x="${area.x + 22}" y="${y}">${escaped(name)}</text>`);
+      out.push(`<path d="M${area.x},${y - 3}h22" stroke="${colour}" stroke-width="4" stroke-dasharray="${(dash ?? []).join(" ")}"/><text x="${area.x + 28}" y="${y}">${escaped(name)}</text>`);
     });
     return out.join("\n") + "</g></svg>\n";
   }
