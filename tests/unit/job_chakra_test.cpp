@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "directory.h"
 #include "job/chakra.h"
 #include "job_run.h"
@@ -164,6 +166,43 @@ TEST(Chakra, GroupsAreByName) {
   const ExperimentJob ran = run_job(job);
   EXPECT_EQ(ran.left, 0U);
   EXPECT_NEAR(static_cast<double>(time_of(ran)), 8 * (message_ns(kPmtu) + ack_ns()) - ack_ns(), 16);
+}
+
+// From the first rank of the group, or from comm_src.
+TEST(Chakra, ABroadcastLeavesItsRoot) {
+  const auto roots = [](const std::string &more) {
+    const std::string one = coll(1, 5, 4 * kPmtu, more);
+    const Job job = chakra(files({one, one, one}));
+    std::set<uint32_t> from;
+    uint64_t bytes = 0;
+    for (const job::Operation &operation : job.operations)
+      if (operation.kind == Kind::Message) {
+        from.insert(operation.rank);
+        bytes += operation.amount;
+      }
+    EXPECT_EQ(bytes, 2 * 4 * kPmtu);
+    return from;
+  };
+  EXPECT_EQ(roots(""), std::set<uint32_t>{0});
+  EXPECT_EQ(roots(whole("comm_src", 2)), std::set<uint32_t>{2});
+  const auto other = job::read_chakra(
+      files({coll(1, 5, 8, whole("comm_src", 7)), coll(1, 5, 8, whole("comm_src", 7))}), "job");
+  ASSERT_FALSE(other.ok());
+  EXPECT_EQ(other.error().message,
+            "t.0.et: node 1 (COMM_COLL_NODE) is from rank 7, which is not of its group");
+}
+
+// The same tag in two groups of the same ranks.
+TEST(Chakra, SendsAndReceivesMeetInTheirGroup) {
+  const auto group = [](const char *name) { return attribute("pg_name", text(29, name)); };
+  const Job job = chakra(files({send(1, 1, 8, group("a")) + send(2, 1, 16, group("b")),
+                                recv(1, 0, 16, group("b")) + recv(2, 0, 8, group("a"))}));
+  EXPECT_EQ(run_job(job).left, 0U);
+  const auto apart =
+      job::read_chakra(files({send(1, 1, 8, group("a")), recv(1, 0, 8, group("b"))}), "job");
+  ASSERT_FALSE(apart.ok());
+  EXPECT_EQ(apart.error().message,
+            "t.1.et: node 1 (COMM_RECV_NODE) has no send of rank 0 with tag 0 in group b");
 }
 
 TEST(Chakra, RefusesByName) {

@@ -145,8 +145,15 @@ TEST(Goal, RefusesByLine) {
       {one + "send 8 to 1\n", "line 3: 'to' is not 'b'"},
       {one + "send 8b from 1\n", "line 3: 'from' is not 'to'"},
       {one + "send 8b to 2\n", "line 3: '2' is not a rank"},
-      {one + "recv 8b from -1 tag 0\n", "line 3: a recv from any rank (-1) is not here"},
-      {one + "recv 8b from 1 tag -1\n", "line 3: any tag (-1) is not here"},
+      {one + "recv 8b from -1 tag 0\n" + other + last, "line 3: 0 sends are left for 1 recvs like "
+                                                       "this one"},
+      {one + "send 8b to -1\n", "line 3: '-1' is not a rank"},
+      {one + "recv 8b from -1 tag 0\nrecv 8b from 1 tag -1\n" + other +
+           "send 8b to 0\nsend 8b to 0\n" + last,
+       "line 3: this recv and that in line 4 can take the same send, in line 7"},
+      {one + "a: recv 8b from -1\nb: send 8b to 1\nb requires a\n" + other +
+           "a: recv 8b from 0\nb: send 8b to 0\nb requires a\n" + last,
+       "line 3: the operation waits for itself, by way of others"},
       {one + "send 8b to 1 nic 300\n", "line 3: '300' is not a nic"},
       {one + "a: calc 1\na: calc 2\n", "line 4: there is a label 'a' in line 3"},
       {one + "a: calc 1\na requires b\n", "line 4: rank 0 has no label 'b' above"},
@@ -177,6 +184,48 @@ TEST(Goal, ADeadlockIsACircle) {
                                   "job");
   ASSERT_FALSE(job.ok());
   EXPECT_NE(job.error().message.find("waits for itself"), std::string::npos);
+}
+
+// Who takes from any rank takes what comes first: the one that computes for a shorter time.
+TEST(Goal, AnyRankAndAnyTagTakeWhatComesFirst) {
+  const auto time = [](const char *first, const char *second) {
+    return static_cast<double>(time_of(run_job(
+        goal(fmt::format("num_ranks 4\n"
+                         "rank 0 {{\na: recv 4096b from {}\nb: send 4096b to 3\nb requires a\n"
+                         "c: recv 4096b from {}\n}}\n"
+                         "rank 1 {{\na: calc 50000\nb: send 4096b to 0 tag 9\nb requires a\n}}\n"
+                         "rank 2 {{\na: calc 10\nb: send 4096b to 0 tag 9\nb requires a\n}}\n"
+                         "rank 3 {{\na: recv 4096b from 0\nb: calc 100000\nb requires a\n}}\n",
+                         first, second)))));
+  };
+  const double early = time("2 tag 9", "1 tag 9"), late = time("1 tag 9", "2 tag 9");
+  EXPECT_NEAR(late - early, 49'990, 10); // an ACK is on the way
+  EXPECT_NEAR(time("-1 tag 9", "-1 tag 9"), early, 2);
+  EXPECT_NEAR(time("4294967295 tag 4294967295", "-1 tag -1"), early, 2); // as LogGOPSim has them
+  EXPECT_NEAR(time("2 tag -1", "1 tag 9"), early, 2);
+}
+
+// Each worker gets its second task after its first result: what waits for a recv is not taken by
+// it.
+TEST(Goal, ResultsOfWorkersComeInAnyOrder) {
+  std::string text = "num_ranks 4\nrank 0 {\n";
+  for (unsigned task = 0; task < 6; task++) {
+    const unsigned worker = task % 3 + 1;
+    text += fmt::format("s{}: send 4096b to {} tag {}\n", task, worker, task);
+    if (task >= 3)
+      text += fmt::format("s{} requires r{}\n", task, task - 3);
+    text += fmt::format("r{}: recv 4096b from -1 tag 7\n", task);
+  }
+  text += "}\n";
+  for (unsigned worker = 1; worker <= 3; worker++)
+    text += fmt::format("rank {0} {{\na: recv 4096b from 0 tag {1}\nb: calc {3}\nb requires a\n"
+                        "c: send 4096b to 0 tag 7\nc requires b\n"
+                        "d: recv 4096b from 0 tag {2}\ne: calc {3}\ne requires d\n"
+                        "f: send 4096b to 0 tag 7\nf requires e\n}}\n",
+                        worker, worker - 1, worker + 2, 1000 * (4 - worker));
+  const ExperimentJob ran = run_job(goal(text));
+  EXPECT_EQ(ran.left, 0U);
+  EXPECT_EQ(ran.messages, 12U);
 }
 
 // There and back, 2 us of compute between them, which the later calc of the same cpu waits for.

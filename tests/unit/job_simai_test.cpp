@@ -137,8 +137,8 @@ TEST(Simai, CheckpointsAreRecomputed) {
 // AICB's micro tests say neither groups nor GPUs, its older files no GPUs, and its quotients are
 // real numbers.
 TEST(Simai, RanksCanBeThoseOfTheNetwork) {
-  const auto micro = job::read_simai("MICRO\n1\nm -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 4096\n", "w.txt",
-                                     {.hosts = 8});
+  const auto micro =
+      job::read_simai("MICRO\n1\nm -1 1 NONE 0 1 NONE 0 1 ALLREDUCE 4096\n", "w.txt", {.hosts = 8});
   ASSERT_TRUE(micro) << micro.error().message;
   EXPECT_EQ(sum(micro.get()).messages, 8U * 14); // one DP group
   const auto old = job::read_simai(head("model_parallel_NPU_group: 8 pp_comm: 4096.0",

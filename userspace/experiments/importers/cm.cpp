@@ -31,14 +31,14 @@ uint64_t duration_ns(const CmMatrix &matrix, const CmTopology &topology) {
     chain[i] += bytes;
     longest = std::max(longest, chain[i]);
     start = std::max(start, connection.start_ns);
-    busiest = std::max({busiest, sends[connection.src] += bytes,
-                        receives[connection.dst] += bytes});
+    busiest =
+        std::max({busiest, sends[connection.src] += bytes, receives[connection.dst] += bytes});
   }
   const double seconds =
       static_cast<double>(longest + busiest) * 8 * 4 / static_cast<double>(topology.slowest);
   constexpr double kMost = 1e6, kMillisecond = 1e6;
-  return start + static_cast<uint64_t>(std::min(seconds, kMost) * 1e9 +
-                                       (endless ? 10 : 1) * kMillisecond);
+  return start +
+         static_cast<uint64_t>(std::min(seconds, kMost) * 1e9 + (endless ? 10 : 1) * kMillisecond);
 }
 
 std::string host(uint32_t number) { return fmt::format("host-{}", number + 1); }

@@ -11,8 +11,8 @@
 
 #include "importers/cm_lines.h"
 #include "parse/value.h"
-#include "simulate/topology.h"
 #include "parse/words.h"
+#include "simulate/topology.h"
 
 namespace xr::importers {
 
@@ -203,8 +203,9 @@ private:
       return fmt::format("topology:\n  leaf-spine: {{leaves: {}, spines: {}, hosts: {}, {}}}\n",
                          tors_, aggs_, tier_[0].down(), links);
     const uint64_t half = pods_ / 2;
-    if (tiers_ == 3 && !bundles && same_core() && pods_ % 2 == 0 && pods_ <= simulate::kMostFatTree &&
-        tors_ == half && aggs_ == half && tier_[0].down() == half && cores_ == half * half)
+    if (tiers_ == 3 && !bundles && same_core() && pods_ % 2 == 0 &&
+        pods_ <= simulate::kMostFatTree && tors_ == half && aggs_ == half &&
+        tier_[0].down() == half && cores_ == half * half)
       return fmt::format("topology:\n  fat-tree: {{k: {}, {}}}\n", pods_, links);
     return graph();
   }

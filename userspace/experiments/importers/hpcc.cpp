@@ -41,7 +41,7 @@ Result<std::string> read_named(HpccConfig &config, const std::string &path, cons
   const std::string found = find_file(path, name);
   if (found.empty())
     return config.wrong(key, fmt::format("there is no file {}", name),
-                                        workload && std::string_view(key) != "TOPOLOGY_FILE"
+                        workload && std::string_view(key) != "TOPOLOGY_FILE"
                             ? "the flows are of a workload there: run --import simai or chakra "
                               "WORKLOAD TOPOLOGY"
                             : "a path from the directory of the config, or from one of the three "

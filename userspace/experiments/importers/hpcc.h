@@ -13,8 +13,8 @@
 namespace xr::importers {
 
 // `path` is config.txt. The files that it names are found from its directory, or from one of the
-// three above; `topology` is instead of TOPOLOGY_FILE, as SimAI takes it; "": none. A key or a value
-// that has no equivalent is an error that names it.
+// three above; `topology` is instead of TOPOLOGY_FILE, as SimAI takes it; "": none. A key or a
+// value that has no equivalent is an error that names it.
 Result<ImportedExperiment> hpcc(const std::string &path, const std::string &topology = "");
 // The text of a topology for them: its first word is a number.
 bool is_hpcc_topology(std::string_view text);

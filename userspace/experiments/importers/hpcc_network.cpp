@@ -21,7 +21,7 @@ constexpr uint64_t kLeastRate = 1'000'000, kMostRate = 10'000'000'000'000; // bi
 constexpr uint64_t kMostDelay = 1'000'000'000;                             // ns
 constexpr uint64_t kMostHpccFlowBytes = 1'000'000'000'000'000;
 constexpr size_t kWordsWithoutPort = 5; // of a flow, in conweave-ns3
-constexpr uint64_t kAckBytes = 48; // bytes of a packet that are not payload
+constexpr uint64_t kAckBytes = 48;      // bytes of a packet that are not payload
 
 class HpccTopologyReader {
 public:
@@ -151,9 +151,9 @@ std::string hpcc_topology(const HpccNetwork &network) {
   std::string links;
   for (const HpccNetwork::Link &link : network.links) {
     linked.insert({link.a, link.b});
-    links += fmt::format("      - [{}, {}, {}, {}]\n", network.name_of(link.a),
-                         network.name_of(link.b), parse::rate_text(link.rate),
-                         parse::duration_text(link.delay_ns));
+    links +=
+        fmt::format("      - [{}, {}, {}, {}]\n", network.name_of(link.a), network.name_of(link.b),
+                    parse::rate_text(link.rate), parse::duration_text(link.delay_ns));
   }
   std::vector<std::string> hosts, switches;
   for (const uint32_t node : linked)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For this folder only: topology.txt and flow.txt of HPCC's simulator, and what it computes of them:
-// base RTTs, windows, completion times without other traffic.
+// For this folder only: topology.txt and flow.txt of HPCC's simulator, and what it computes of
+// them: base RTTs, windows, completion times without other traffic.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,10 @@ struct HpccNetwork {
   uint32_t nvswitches = 0; // of SimAI: the first of the switches
   // By the first line: SimAI's has six words, the last a name; inet-tub's four, or six numbers.
   bool simai = false, inet_tub = false;
-  size_t ignored = 0;      // words after the last link
+  size_t ignored = 0; // words after the last link
 
-  size_t unlinked() const; // nodes
-  uint32_t hosts() const;  // that have links
+  size_t unlinked() const;                  // nodes
+  uint32_t hosts() const;                   // that have links
   std::string name_of(uint32_t node) const; // n0 ... hosts, s64 ... switches
   // The queue of the link from that end, like "s64:n0" or "s64:s65/2".
   std::string queue_name(const Link &link, uint32_t from) const;

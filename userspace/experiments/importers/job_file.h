@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job in a file of others (job/files.h) as an experiment: its ranks in a topology of HPCC or SimAI,
-// else at one switch, or more than 256 in a fat tree.
+// A job in a file of others (job/files.h) as an experiment: its ranks in a topology of HPCC or
+// SimAI, else at one switch, or more than 256 in a fat tree.
 #pragma once
 
 #include <string>

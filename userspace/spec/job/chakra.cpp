@@ -36,7 +36,7 @@ constexpr std::array<CollectiveType, 10> kCollectives = {{{"ALL_REDUCE", "all_re
                                                           {"ALL_GATHER", "all_gather"},
                                                           {"GATHER", ""},
                                                           {"SCATTER", ""},
-                                                          {"BROADCAST", ""},
+                                                          {"BROADCAST", "broadcast"},
                                                           {"ALL_TO_ALL", "all_to_all"},
                                                           {"REDUCE_SCATTER", "reduce_scatter"},
                                                           {"REDUCE_SCATTER_BLOCK", ""},
@@ -212,9 +212,10 @@ private:
     return {};
   }
 
-  // Gives nodes their items; sends and receives of (source, destination, tag) meet in their order.
+  // Gives nodes their items; sends and receives of (source, destination, tag, group) meet in their
+  // order.
   Status match() {
-    std::map<std::tuple<uint64_t, uint64_t, uint64_t>, std::deque<uint32_t>> sends;
+    std::map<std::tuple<uint64_t, uint64_t, uint64_t, std::string>, std::deque<uint32_t>> sends;
     for (uint32_t i = 0; i < nodes_.size(); i++) {
       Node &node = nodes_[i];
       if (node.type == kColl)
@@ -223,15 +224,17 @@ private:
       if (node.type == kSend || node.type == kRecv)
         XR_TRY(check_ends(node));
       if (node.type == kSend)
-        sends[{node.rank, *node.dst, node.tag}].push_back(i);
+        sends[{node.rank, *node.dst, node.tag, node.group}].push_back(i);
     }
     for (const Node &node : nodes_) {
       if (node.type != kRecv)
         continue;
-      std::deque<uint32_t> &from = sends[{*node.src, node.rank, node.tag}];
+      std::deque<uint32_t> &from = sends[{*node.src, node.rank, node.tag, node.group}];
       if (from.empty())
-        return of(node, fmt::format("has no send of rank {} with tag {}", *node.src, node.tag),
-                  "as many sends as receives of a pair of ranks and a tag");
+        return of(node,
+                  fmt::format("has no send of rank {} with tag {}{}", *node.src, node.tag,
+                              in_group(node)),
+                  "as many sends as receives of a pair of ranks, a tag and a pg_name");
       const Node &send = nodes_[from.front()];
       if (*send.size != *node.size)
         return of(node,
@@ -245,10 +248,14 @@ private:
     for (const auto &[key, left] : sends)
       if (!left.empty())
         return of(nodes_[left.front()],
-                  fmt::format("has no receive at rank {} with tag {}", std::get<1>(key),
-                              std::get<2>(key)),
-                  "as many receives as sends of a pair of ranks and a tag");
+                  fmt::format("has no receive at rank {} with tag {}{}", std::get<1>(key),
+                              std::get<2>(key), in_group(nodes_[left.front()])),
+                  "as many receives as sends of a pair of ranks, a tag and a pg_name");
     return {};
+  }
+
+  static std::string in_group(const Node &node) {
+    return node.group.empty() ? "" : fmt::format(" in group {}", node.group);
   }
 
   uint32_t new_item(std::vector<uint32_t> nodes) {
@@ -281,7 +288,7 @@ private:
       return of(node, "has no comm_type of the schema", "the attribute comm_type");
     if (kCollectives[*node.kind].kind.empty())
       return of(node, fmt::format("is a {}, which is not here", kCollectives[*node.kind].name),
-                "ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER or ALL_TO_ALL");
+                "ALL_REDUCE, ALL_GATHER, REDUCE_SCATTER, ALL_TO_ALL or BROADCAST");
     if (node.size.value_or(0) == 0 || *node.size > INT64_MAX)
       return of(node, "has no comm_size", "the attribute comm_size");
     if (node.some_dimensions)
@@ -383,6 +390,14 @@ private:
       collective.size *= members.size();
     }
     std::vector<uint32_t> after(files_.size(), kNone), ends(files_.size(), kNone);
+    if (collective.kind == "broadcast" && first.src) {
+      const auto root = std::ranges::find_if(
+          members, [&](uint32_t member) { return nodes_[member].rank == *first.src; });
+      if (root == members.end())
+        return of(first, fmt::format("is from rank {}, which is not of its group", *first.src),
+                  "comm_src, a rank of the group; without it, the first of them");
+      collective.root = static_cast<uint32_t>(root - members.begin());
+    }
     for (const uint32_t member : members) {
       const Node &node = nodes_[member];
       collective.ranks.push_back(node.rank);

@@ -16,7 +16,8 @@ namespace xr::job {
 std::vector<std::string_view> file_formats();
 
 struct JobFileOptions {
-  uint32_t hosts = 0; // of the experiment: the ranks of a file that does not say how many; 0: unknown
+  uint32_t hosts =
+      0; // of the experiment: the ranks of a file that does not say how many; 0: unknown
   unsigned first_layer = 0, last_layer = 0; // of simai: those alone, counted from 1; 0: all
 };
 // A job of one step, the ranks without hosts. `path` is a file, or of chakra a directory. Errors

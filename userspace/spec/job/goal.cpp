@@ -20,6 +20,7 @@ namespace {
 
 constexpr uint32_t kMostGoalRanks = 1 << 20;
 constexpr uint32_t kMostGoalOperations = 50'000'000;
+constexpr size_t kMostAny = 4096; // recvs of a rank that take any of the same sends
 constexpr const char *kStatements =
     "send Nb to R tag T, recv Nb from R tag T, calc NS, LABEL: before them, LABEL requires LABEL";
 
@@ -138,7 +139,14 @@ private:
     uint32_t line = 0;
     uint64_t amount = 0;
     uint64_t tag = 0;
+    bool any_tag = false;       // Recv; its peer is kNone for any rank
+    uint32_t fewest = 0;        // Recv: of the messages that it can take; 0: it is one
     bool begin_matters = false; // Recv: another one waits until it has begun
+    bool takes_any() const { return kind == Kind::Recv && (any_tag || peer == kNone); }
+    bool takes(const Item &send) const {
+      return send.peer == rank && (peer == kNone || peer == send.rank) &&
+             (any_tag || tag == send.tag);
+    }
   };
   struct Label {
     uint32_t item;
@@ -168,11 +176,6 @@ private:
     return step();
   }
   Result<uint64_t> number(std::string_view what, uint64_t from, uint64_t to) {
-    if (token_.text == "-1" && what == "a rank")
-      return at(token_.line, "a recv from any rank (-1) is not here",
-                "name the rank that sends: recv 8b from 3 tag 0");
-    if (token_.text == "-1" && what == "a tag")
-      return at(token_.line, "any tag (-1) is not here", "the tag of the send: tag 0");
     uint64_t value = 0;
     const char *end = token_.text.data() + token_.text.size();
     const auto parsed = std::from_chars(token_.text.data(), end, value);
@@ -249,6 +252,14 @@ private:
     return found->second.item;
   }
 
+  // LogGOPSim's ANY_SOURCE and ANY_TAG, which are 32 bits of 1.
+  Result<bool> any() {
+    if (token_.text != "-1" && token_.text != "4294967295")
+      return false;
+    XR_TRY(step());
+    return true;
+  }
+
   Status operation() {
     Item item;
     item.rank = rank_;
@@ -264,10 +275,13 @@ private:
       item.amount = XR_TRY(number("a size", 0, INT64_MAX));
       XR_TRY(word("b", like));
       XR_TRY(word(send ? "to" : "from", like));
-      item.peer = static_cast<uint32_t>(XR_TRY(number("a rank", 0, blocks_.size() - 1)));
+      if (send || !XR_TRY(any()))
+        item.peer = static_cast<uint32_t>(XR_TRY(number("a rank", 0, blocks_.size() - 1)));
       if (token_.is("tag")) {
         XR_TRY(step());
-        item.tag = XR_TRY(number("a tag", 0, UINT64_MAX));
+        item.any_tag = !send && XR_TRY(any());
+        if (!item.any_tag)
+          item.tag = XR_TRY(number("a tag", 0, UINT64_MAX));
       }
     } else {
       return expected("an operation", "send, recv or calc");
@@ -297,7 +311,7 @@ private:
         sends[{item.rank, item.peer, item.tag}].push_back(i);
     for (uint32_t i = 0; i < items_.size(); i++) {
       const Item &recv = items_[i];
-      if (recv.kind != Kind::Recv)
+      if (recv.kind != Kind::Recv || recv.takes_any())
         continue;
       const auto found = sends.find({recv.peer, recv.rank, recv.tag});
       if (found == sends.end())
@@ -317,17 +331,95 @@ private:
       if (found->second.empty())
         sends.erase(found);
     }
-    // of those that are left, the first line
-    std::optional<uint32_t> first;
-    for (const auto &[key, left] : sends)
-      first = std::min(first.value_or(left.front()), left.front());
-    if (!first)
+    std::vector<uint32_t> left;
+    for (const auto &[key, numbers] : sends)
+      left.insert(left.end(), numbers.begin(), numbers.end());
+    std::ranges::sort(left);
+    XR_TRY(match_any(left));
+    if (left.empty())
       return {};
-    const Item &send = items_[*first];
+    const Item &send = items_[left.front()];
     return at(send.line,
               fmt::format("rank {} has no recv from rank {} with tag {} for this send", send.peer,
                           send.rank, send.tag),
               "as many recvs as sends of a pair of ranks and a tag");
+  }
+
+  // The k-th recv of a rank that takes any of some sends takes the k-th of them that arrives: it
+  // waits for k of them, but not for those that wait for it. Removes these sends from `left`.
+  Status match_any(std::vector<uint32_t> &left) {
+    std::map<std::tuple<uint32_t, uint32_t, bool, uint64_t>, std::vector<uint32_t>> kinds;
+    for (uint32_t i = 0; i < items_.size(); i++)
+      if (const Item &item = items_[i]; item.takes_any())
+        kinds[{item.rank, item.peer, item.any_tag, item.tag}].push_back(i);
+    if (kinds.empty())
+      return {};
+    std::vector<uint32_t> takers(items_.size(), kNone); // by send: the first recv of its kind
+    for (const auto &[kind, recvs] : kinds)
+      for (const uint32_t send : left)
+        if (items_[recvs.front()].takes(items_[send])) {
+          if (takers[send] != kNone)
+            return at(
+                items_[recvs.front()].line,
+                fmt::format("this recv and that in line {} can take the same send, in line {}",
+                            items_[takers[send]].line, items_[send].line),
+                "recvs of a rank with -1 at the same place");
+          takers[send] = recvs.front();
+        }
+    for (const auto &[kind, recvs] : kinds)
+      XR_TRY(take_any(recvs, takers));
+    std::erase_if(left, [&takers](uint32_t send) { return takers[send] != kNone; });
+    return {};
+  }
+
+  Status take_any(const std::vector<uint32_t> &recvs, const std::vector<uint32_t> &takers) {
+    std::vector<uint32_t> sends;
+    for (uint32_t i = 0; i < takers.size(); i++)
+      if (takers[i] == recvs.front())
+        sends.push_back(i);
+    const uint32_t line = items_[recvs.front()].line;
+    if (sends.size() != recvs.size())
+      return at(
+          line,
+          fmt::format("{} sends are left for {} recvs like this one", sends.size(), recvs.size()),
+          "as many sends as recvs");
+    if (recvs.size() > kMostAny)
+      return at(line, fmt::format("there are {} recvs like this one", recvs.size()),
+                fmt::format("at most {} of a rank with -1", kMostAny));
+    for (uint32_t k = 0; k < recvs.size(); k++) {
+      const std::vector<bool> later = waiting_for(recvs[k]);
+      uint32_t can = 0;
+      for (const uint32_t send : sends)
+        if (!later[send]) {
+          edges_.push_back({recvs[k], {send}});
+          can++;
+        }
+      if (can <= k)
+        return at(items_[recvs[k]].line, "the operation waits for itself, by way of others",
+                  "no circle of requires, sends and recvs");
+      items_[recvs[k]].fewest = k + 1;
+    }
+    return {};
+  }
+
+  // All that wait for an item, by way of others too.
+  std::vector<bool> waiting_for(uint32_t item) {
+    if (followed_ == 0)
+      followers_.resize(items_.size());
+    for (; followed_ < edges_.size(); followed_++)
+      followers_[edges_[followed_].need.operation].push_back(edges_[followed_].waits);
+    std::vector<bool> waits(items_.size());
+    std::vector<uint32_t> at = {item};
+    while (!at.empty()) {
+      const uint32_t next = at.back();
+      at.pop_back();
+      for (const uint32_t follower : followers_[next])
+        if (!waits[follower]) {
+          waits[follower] = true;
+          at.push_back(follower);
+        }
+    }
+    return waits;
   }
 
   Result<Job> make(const std::string &name) {
@@ -346,7 +438,7 @@ private:
     for (const uint32_t i : order.items()) {
       const Item &item = items_[i];
       std::vector<Need> needs;
-      std::optional<Need> message;
+      std::vector<Need> messages;
       for (const Edge &edge : order.needs(i)) {
         Need need{numbers[edge.need.operation], edge.need.when};
         const auto begin = begins.find(edge.need.operation);
@@ -354,7 +446,7 @@ private:
           need = {begin->second};
         // who requires a send waits until it is sent: only its recv until it is complete
         if (items_[edge.need.operation].kind == Kind::Send && need.when == When::Complete)
-          message = need;
+          messages.push_back(need);
         else
           needs.push_back(need);
       }
@@ -364,7 +456,9 @@ private:
           begins[i] = job.add(operation, needs);
           needs = {{begins[i]}};
         }
-        needs.push_back(*message);
+        if (messages.size() > 1)
+          messages = {{job.add({.rank = item.rank, .step = 0, .fewest = item.fewest}, messages)}};
+        needs.insert(needs.end(), messages.begin(), messages.end());
       } else {
         operation.kind =
             item.kind == Kind::Send ? Operation::Kind::Message : Operation::Kind::Compute;
@@ -383,6 +477,8 @@ private:
   std::unordered_map<std::string_view, Label> labels_; // of the rank
   std::vector<Item> items_;
   std::vector<Edge> edges_;
+  std::vector<std::vector<uint32_t>> followers_; // by item; of the first `followed_` edges
+  size_t followed_ = 0;
 };
 
 } // namespace

@@ -94,8 +94,7 @@ private:
       const size_t count = layers_.last - layers_.first + 1, from = count * chunk / chunks_,
                    to = count * (chunk + 1) / chunks_;
       for (size_t i = from; i < to; i++)
-        XR_TRY(forward ? fp(workload_.layers[layers_.first + i])
-                       : gradients(layers_.last - i));
+        XR_TRY(forward ? fp(workload_.layers[layers_.first + i]) : gradients(layers_.last - i));
       if (sends && workload_.transfer_bytes)
         sent.push_back(transfer(forward));
     }
@@ -122,9 +121,8 @@ private:
                                 .peer = forward ? rank + stage_ : rank - stage_,
                                 .step = 0,
                                 .amount = workload_.transfer_bytes};
-      sent.push_back(now_[rank] == kNone
-                         ? job_.add(operation)
-                         : job_.add(operation, {Need{.operation = now_[rank]}}));
+      sent.push_back(now_[rank] == kNone ? job_.add(operation)
+                                         : job_.add(operation, {Need{.operation = now_[rank]}}));
     }
     return sent;
   }

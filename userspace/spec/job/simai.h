@@ -19,7 +19,8 @@ namespace xr::job {
 // the file: in ga x vpp parts, after each of which a rank sends pp_comm bytes to the rank at its
 // place in the next stage (of the gradients: in the one before), which waits for them. Before the
 // ig of a layer of checkpoint_initiates, fp of the layers from the checkpoint before it is done
-// again. Hosts are host-1 ... by rank. `name` is of the file, and of the job; an error has its line.
+// again. Hosts are host-1 ... by rank. `name` is of the file, and of the job; an error has its
+// line.
 Result<Job> read_simai(std::string_view text, const std::string &name,
                        const JobFileOptions &options = {});
 

@@ -76,9 +76,16 @@ private:
     if (policy != kPolicy && policy != kMicro)
       return wrong(fmt::format("'{}' is not a policy that is here", policy),
                    fmt::format("{} or {}", kPolicy, kMicro));
-    const std::vector<std::string_view> keys = {
-        "model_parallel_NPU_group", "ep", "expert_parallel_npu_group", "pp", "vpp", "ga", "all_gpus",
-        "checkpoints", "checkpoint_initiates", "pp_comm"};
+    const std::vector<std::string_view> keys = {"model_parallel_NPU_group",
+                                                "ep",
+                                                "expert_parallel_npu_group",
+                                                "pp",
+                                                "vpp",
+                                                "ga",
+                                                "all_gpus",
+                                                "checkpoints",
+                                                "checkpoint_initiates",
+                                                "pp_comm"};
     for (size_t i = 1; i < words.size();) {
       std::string key = words[i++];
       if (key.ends_with(':'))
@@ -93,8 +100,7 @@ private:
       if (key.starts_with("checkpoint"))
         for (uint64_t n = 0; n < value; n++)
           (key == "checkpoints" ? checkpoints_ : again_)
-              .insert(XR_TRY(
-                  whole(key, i < words.size() ? words[i++] : "", 0, kMostLayers)));
+              .insert(XR_TRY(whole(key, i < words.size() ? words[i++] : "", 0, kMostLayers)));
       if (!values_.emplace(key == "expert_parallel_npu_group" ? "ep" : key, value).second)
         return wrong(fmt::format("{} is there twice", key), "once");
     }
@@ -109,9 +115,8 @@ private:
   // TP groups are neighbours; an EP group has ranks of neighbouring TP groups; a stage of the
   // pipeline has neighbouring ranks.
   Status groups(bool micro) {
-    const uint64_t tp = value_or("model_parallel_NPU_group", micro ? 1 : 0),
-                   ep = value_or("ep", 1), pp = value_or("pp", 1),
-                   ranks = value_or("all_gpus", hosts_);
+    const uint64_t tp = value_or("model_parallel_NPU_group", micro ? 1 : 0), ep = value_or("ep", 1),
+                   pp = value_or("pp", 1), ranks = value_or("all_gpus", hosts_);
     if (!tp)
       return wrong("model_parallel_NPU_group is missing", "model_parallel_NPU_group: 8");
     if (!ranks)

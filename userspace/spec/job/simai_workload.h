@@ -26,13 +26,13 @@ struct SimAiPart {
 
 struct SimAiLayer {
   std::array<SimAiPart, 3> parts;
-  uint64_t update_ns = 0;                   // after each of its collectives
-  bool checkpoint = false, again = false;   // `again`: before its ig, forward from the checkpoint
+  uint64_t update_ns = 0;                 // after each of its collectives
+  bool checkpoint = false, again = false; // `again`: before its ig, forward from the checkpoint
 };
 
 struct SimAiWorkload {
   uint32_t ranks = 0, stages = 1;
-  uint32_t chunks = 1;        // in which the layers go from stage to stage: ga x vpp
+  uint32_t chunks = 1;         // in which the layers go from stage to stage: ga x vpp
   uint64_t transfer_bytes = 0; // of a rank after each chunk: pp_comm
   std::map<std::string, SimAiGroup, std::less<>> groups;
   std::vector<SimAiLayer> layers;
