@@ -151,6 +151,13 @@ TEST(SimulateTopology, GraphsAreRefusedWithTheirReason) {
               g.links.push_back({"h4", "s5"});
             }),
             "the graph is not connected: there is no path from h1 to h5");
+  // a switch within a server, as NVSwitches are in SimAI's topologies: it reaches h1 and h2 alone
+  EXPECT_EQ(changed([](Graph &g) {
+              g.switches.push_back("nv");
+              g.links.push_back({"h1", "nv"});
+              g.links.push_back({"h2", "nv"});
+            }),
+            "");
   Topology slow = diamond();
   slow.rate = 0;
   EXPECT_EQ(refusal(slow), "the link h1-s1 has no rate");

@@ -144,7 +144,8 @@ Status check_fat_tree(const Topology &t) {
   return {};
 }
 
-// Hosts forward nothing, so two of them can be apart although a third has links to both.
+// Hosts forward nothing, so two of them can be apart although a third has links to both. A switch
+// may reach some of them only, as one within a server does.
 Status check_connected(const Topology &topology) {
   const Network network = build_network(topology);
   std::vector<uint32_t> leaving(network.nodes.size());
@@ -154,7 +155,7 @@ Status check_connected(const Topology &topology) {
     return node == host ||
            (!network.next_hops[node].empty() && !network.next_hops[node][host].empty());
   };
-  for (uint32_t node = 0; node < network.nodes.size(); node++)
+  for (uint32_t node = 0; node < network.hosts; node++)
     for (uint32_t host = 0; host < network.hosts; host++)
       if (!reaches(node, host) &&
           !(network.next_hops[node].empty() && reaches(network.wires[leaving[node]].to, host)))
