@@ -155,7 +155,7 @@ COMMANDS = [
     ("result", "run drop-nth --out OUT/drop"), ("result", "run DATA/cases/gbn_collapse.yaml --set duration=5ms"),
     ("sweep", "run DATA/cases/mixed.yaml --set 'sweep={seed: [1, 2]}'"),
     ("result", "run hpcc-fig11 --set duration=1ms --set flows.1.poisson.until=500us --set expect=[] --out OUT/sizes"),
-    ("run_comparison", "run compare OUT/mixed OUT/drop"),
+    ("run_comparison", "run compare OUT/mixed OUT/drop"), ("run_comparison", "run compare OUT/mixed OUT/drop OUT/sizes"),
 ]
 
 
