@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """readme.py ROOT: fails where a README names a file or a function that is not there, where a link of README.md or of a page
-names no file or heading, and where docs/rules.md or docs/flows.md lacks a word of rules or flows."""
+names no file or heading, where docs/rules.md or docs/flows.md lacks a word of rules or flows, and where a page compiles a
+plug-in in a way that fails in a clone."""
 import pathlib
 import re
+import shlex
+import subprocess
 import sys
+import tempfile
 
 root = pathlib.Path(sys.argv[1])
 PAGES = ["userspace/README.md", "include/roce/README.md", "bpf/README.md", "tests/README.md", "docs/frame.md",
@@ -65,6 +69,21 @@ version = re.search(r"^project\(xdp-roce VERSION ([\d.]+)", (root / "CMakeLists.
 for word in re.findall(r"xdp-roce-(\d[\d.]*\d|VERSION)\b", (root / "README.md").read_text()):
     if word != version:
         faults.append(f"README.md installs {word}, this is {version}")
+
+# A plug-in compiles in a clone as the pages say, and the package has the file that they name.
+for page in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
+    for line in re.findall(r"^    (gcc .*?)\s*(?:#.*)?$", page.read_text(), re.M):
+        installed = re.search(r"/usr/share/doc/xdp-roce/(\S+)", line)
+        if installed:
+            if not (root / "tools" / installed[1]).exists():
+                faults.append(f"{page.name}: there is no {installed[0]}: '{line}'")
+            line = line.replace("gcc ", "gcc -I include ").replace(installed[0], f"tools/{installed[1]}")
+        with tempfile.TemporaryDirectory() as clone:
+            for folder in ("include", "tools"):
+                (pathlib.Path(clone) / folder).symlink_to((root / folder).resolve())
+            done = subprocess.run(shlex.split(line), cwd=clone, capture_output=True, text=True, check=False)
+        if done.returncode:
+            faults.append(f"{page.name}: {line}: {done.stderr.strip()}")
 
 # A script that is run by its name: a clean clone has its bit.
 for path in sorted([*(root / "tests").rglob("*.sh"), *(root / "tests").rglob("*.py"), *(root / "tools").iterdir()]):

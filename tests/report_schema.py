@@ -130,7 +130,7 @@ GOLDENS = {"capture": "analyze/part", "empty": "analyze/part", "compare": "compa
 PORTED = "analyze DATA/loss_rc_read_v4.pcap.gz --rows ndjson --episodes --table"
 COMMANDS = [
     ("version", "--version"), ("experiments", "run --list"), ("doctor", "doctor"),
-    ("cc_list", "cc list"), ("cc_show", "cc show"), ("cc_show", "cc show timely"),
+    ("cc_list", "cc list"), ("cc_show", "cc show"), ("cc_show", "cc show timely"), ("cc_show", "cc show hpcc swift fixed"),
     ("cc_predict", "cc predict flows 10 rate 40gbit kmin 5k kmax 200k pmax 1% delay 4us for 40ms"),
     ("cc_predict", "cc predict flows 8 rate 100gbit preset hpcc for 40ms"),
     ("cc_predict_steady", "cc predict dctcp flows 8 rate 100gbit mark 300k"), ("cc_predict_steady", "cc predict swift rate 100gbit"),
@@ -155,7 +155,7 @@ COMMANDS = [
     ("result", "run drop-nth --out OUT/drop"), ("result", "run DATA/cases/gbn_collapse.yaml --set duration=5ms"),
     ("sweep", "run DATA/cases/mixed.yaml --set 'sweep={seed: [1, 2]}'"),
     ("result", "run hpcc-fig11 --set duration=1ms --set flows.1.poisson.until=500us --set expect=[] --out OUT/sizes"),
-    ("run_comparison", "run compare OUT/mixed OUT/drop"),
+    ("run_comparison", "run compare OUT/mixed OUT/drop"), ("run_comparison", "run compare OUT/mixed OUT/drop OUT/sizes"),
 ]
 
 

@@ -53,7 +53,7 @@ absent() {
     connections) wrong 1 '^xdp-roce: connections: gone0: no such interface$' xr connections gone0 --for 1s ;;
     bridge) no_interface 'bridge gone0' xr bridge rx0 gone0 ;;
     wire) no_interface 'wire gone0' xr wire rx0 gone0 ;;
-    cc) wrong 2 "'gone0' is not a preset" "$XDP_ROCE" cc show gone0 ;;
+    cc) wrong 2 "'gone0' is not an algorithm or a preset" "$XDP_ROCE" cc show gone0 ;;
     run) wrong 2 "no installed experiment 'gone0'" "$XDP_ROCE" run gone0 ;;
     serve) # its ports come with a configuration
       wrong 1 '^xdp-roce: serve: cannot listen on 192.0.2.77:1: ' "$XDP_ROCE" serve --listen 192.0.2.77:1 --token <(echo x) ;;

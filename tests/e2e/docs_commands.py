@@ -19,13 +19,14 @@ import time
 root, program, prefix, work = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3], pathlib.Path(sys.argv[4])
 BOX, LEFT, RIGHT = (prefix + name for name in ("box", "left", "right"))
 PATIENCE = float(os.environ.get("XR_PATIENCE", "1"))
-FIRST = re.compile(r"(xdp-roce|ip|for|until|curl|kill|tools/otg/\S+) ")
+FIRST = re.compile(r"(xdp-roce|gcc|ip|for|until|curl|kill|tools/otg/\S+) ")
 # What other tests do, or what is for a machine of its own.
 ELSEWHERE = re.compile(r"^(tools/|tar |podman |(sudo )?(apt|dnf) |\(cd build|cmake|git |helm |kubectl )")
 
 # Words of the pages -> what is there, or what is shorter.
 EDITS = [(r"--for \d+s", "--for 1s"), (r"\bfor \d+s\b", "for 1s"), (r"/tmp/incast", "incast"),
          (r"--at 20\S+Z", "--at +3s"), (r"DIR\.\.\.", "swept"), (r"--jobs 4", "--jobs 2"),
+         (r"gcc (.*) /usr/share/doc/xdp-roce/plugins/", r"gcc -I include \1 tools/plugins/"),  # package_inside.sh runs it as it is
          (r"127\.0\.0\.1:9479", "127.0.0.1:PORT"), (r"(run incast --on namespaces)", r"\1 --set duration=1ms --set measure.from=0s --set expect=[]"),
          (r"(--import lumina) FILE (--on namespaces)", r"\1 lumina.yml \2 --set duration=4ms --set expect=[]"),
          (r"--import hpcc config\.txt", "--import hpcc hpcc/config.txt"),
@@ -208,7 +209,7 @@ def prepare():
     wrapper("xdp-roce", f'for word; do [[ $word != --netns ]] || exec {real} "$@"; done\nexec {real} --netns {BOX} "$@"\n')
     wrapper("ip", f'[[ $1 == link ]] && exec {shutil.which("ip")} -n {BOX} "$@"\nexec {shutil.which("ip")} "$@"\n')
     data = root / "tests" / "data"
-    for name in ("tests", "tools"):
+    for name in ("tests", "tools", "include"):
         (work / name).symlink_to((root / name).resolve())
     for name, source in (("capture.pcap", "rc_send_cm_v4.pcap"), ("before.pcap", "rc_send_1024_v4.pcap"), ("after.pcap", "rc_send_1024_v4.pcap"),
                          ("tap.pcapng", "rc_atomic_cas_v4.pcap")):
@@ -231,7 +232,6 @@ def prepare():
     (work / "incast.cm").write_text("Nodes 8\nConnections 2\n0->7 start 0 size 100000\n1->7 start 0 size 100000\n")
     tier = "Tier {}\nDownlink_speed_Gbps 100\nDownlink_Latency_ns 1000\nRadix_Down 4\n"
     (work / "leaf-spine.topo").write_text("Nodes 8\nTiers 2\nPodsize 8\n" + tier.format(0) + "Radix_Up 4\n" + tier.format(1).replace("Down 4", "Down 2"))
-    subprocess.run(["gcc", "-shared", "-fPIC", "-O2", "-I", root / "include", "-o", work / "aimd.so", root / "tools" / "plugins" / "aimd.c"], check=True)
     (work / "lumina.yml").write_text((root / "tests" / "data" / "lumina.yml").read_text())
     subprocess.run([program, "run", "swept.yaml", "--out", "swept"], cwd=work, check=True, capture_output=True)
     for name in ("first", "second"):

@@ -215,7 +215,7 @@ PLACES = {
     "cli/attach.cpp": (1, "xdp-roce attach box0 IF2 --one"),
     "cli/bridge_output.cpp": (2, "xdp-roce bridge box0 IF2"),
     "cli/capture.cpp": (1, "#needs a terminal and Wireshark"),
-    "cli/cc.cpp": (1, "xdp-roce cc list"),
+    "cli/cc.cpp": (2, "xdp-roce cc list"),
     "cli/command_line.cpp": (1, "#commands.sh runs --help of every command"),
     "cli/compare.cpp": (1, "xdp-roce compare IF1 IF2 --for 10s"),
     "cli/experiments.cpp": (1, "xdp-roce run --list"),

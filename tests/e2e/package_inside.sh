@@ -31,6 +31,12 @@ called "--system daemon-reload" "an installation"
 echo "version: $(xdp-roce --version | head -n 1)"
 man xdp-roce-attach | grep -q -- --no-track || fail "no manual of attach"
 
+# An algorithm of one's own, as docs/congestion.md compiles it.
+if [[ $(command -v gcc) ]]; then
+  compile=$(grep -m 1 -o 'gcc .*/usr/share/doc/xdp-roce/plugins/aimd.c' /usr/share/doc/xdp-roce/docs/congestion.md) || fail "no line that compiles a plug-in"
+  (cd /tmp && $compile && xdp-roce cc show plugin ./aimd.so) | grep -q '^step ' || fail "$compile: no plug-in"
+fi
+
 # A port's unit is the device's: started whenever it comes, not once at boot.
 SYSTEMD_OFFLINE=1 /usr/bin/systemctl enable 'xdp-roce@br\x2dlan.service' xdp-roce-exporter.service
 links() {

@@ -48,7 +48,6 @@ for point in glob.glob("load/0*"):
     assert bins["flows"].sum() == flows["fct_ns"].count()
     assert bins["size_bytes"].is_monotonic_increasing and bins["flows"].max() - bins["flows"].min() <= 1
     series = pd.read_csv(point + "/series.csv")
-    series = series[series["column"] != "rate_bps"]
     assert samples["t_ns"].is_unique and samples.drop(columns="t_ns").count().sum() == len(series)
     one = series[(series["name"] == "leaf-1:host-1") & (series["column"] == "backlog_bytes")]
     wide = samples[["t_ns", "queue:leaf-1:host-1:backlog_bytes"]].dropna()

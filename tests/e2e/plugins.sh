@@ -52,7 +52,7 @@ cut -d, -f2- with-c++/series.csv | cmp - series-gcc || fail "as C++ another resu
 # A parameter makes a difference; values of the algorithm are in the series and in expectations.
 exits 0 run incast.yaml --set step=400mbit
 assert_json last.out '.totals.cnps > 10'
-exits 0 run incast.yaml --set congestion="plugin delay.so target=15us" --set "expect=[\"min(flows.rate_bps) > 0\"]" --out delay
+exits 0 run incast.yaml --set congestion="plugin delay.so target=15us" --set "expect=[\"min(flows.goodput_bps) > 0\"]" --out delay
 grep -q ',flow,flow-1,window_bytes,' delay/series.csv || fail "no window in the series"
 
 # What is refused, and what ends a run.

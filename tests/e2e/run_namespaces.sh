@@ -24,7 +24,7 @@ flows:
   - {from: all, to: receiver, words: "write size 64k pmtu 1024"}
 expect:
   - "queue('bottleneck').utilisation >= 0.8"
-  - "jain(flows.rate_bps) >= 0.93"
+  - "jain(flows.goodput_bps) >= 0.93"
   - "sum(flows.drops) == 0"
   - "min(flows.cuts) > 0"
 END
@@ -43,7 +43,7 @@ grep -q '^t_ns,kind,name,column,value$' "$scratch/out/series.csv" || fail "no se
 agree='[$virtual[0], .] | map({rate: ([.flows[].wire_bps] | add), queue: (.queues[] | select(.name == "switch:receiver") |
   .backlog_bytes.mean)}) | . as [$v, $r] | ($r.rate / $v.rate - 1 | fabs) < 0.12 and ($r.queue / $v.queue - 1 | fabs) < 0.4'
 jq -e --slurpfile virtual "$scratch/virtual.json" "$agree" "$scratch/real.json" >/dev/null ||
-  fail "not as in virtual time: $(jq -c '[.flows[].rate_bps], (.queues[] | select(.name == "switch:receiver"))' "$scratch/virtual.json" "$scratch/real.json")"
+  fail "not as in virtual time: $(jq -c '[.flows[].goodput_bps], (.queues[] | select(.name == "switch:receiver"))' "$scratch/virtual.json" "$scratch/real.json")"
 
 # At a tenth of the rates, in the experiment's units.
 short=(--set duration=300ms --set measure.from=100ms --set "expect=[\"queue('bottleneck').utilisation >= 0.8\"]")
@@ -58,7 +58,7 @@ measures 0 "$scratch/star.yaml" "${quick[@]}" --set congestion=none --set 'queue
   --set 'flows=[{from: sender-1, to: receiver, words: "write size 10k messages 10", name: short}, {from: sender-2, to: receiver,
     words: "write size 10k rate 1mbit"}]' \
   --set 'schedule=[{at: 300ms, do: "start flow-2"}, {at: 900ms, do: "stop flow-2"}]' \
-  --set "expect=[\"flow('short').fct_ns < 500ms\", \"flow('flow-2').rate_bps between 700kbit and 1400kbit\"]"
+  --set "expect=[\"flow('short').fct_ns < 500ms\", \"flow('flow-2').goodput_bps between 700kbit and 1400kbit\"]"
 assert_json "$scratch/last.out" '.flows[0].end_ns != null and .flows[1].start_ns == 300000000'
 measures 0 "$scratch/star.yaml" "${quick[@]}" --set congestion=none --set 'queue.words=buffer 20k' \
   --set 'flows=[{from: all, to: receiver, words: "write size 10k", reliable: false}]' \

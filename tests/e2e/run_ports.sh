@@ -28,7 +28,7 @@ expect:
   - "rule('lose').acted == 1"
   - "flow('hurt').retransmitted > 0 and flow('spared').retransmitted == 0"
   - "min(flows.packets) >= 200"
-  - "max(flows.rate_bps) > 100kbit"
+  - "max(flows.goodput_bps) > 100kbit"
   - "queue('bottleneck').packets > 400"
 END
 

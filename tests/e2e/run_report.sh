@@ -49,6 +49,16 @@ keep python3 "$here/page_checks.py" "$scratch/both/report.html" || fail "$(cat "
 for run in few other; do
   grep -q ">$run: flow-1<" "$scratch/both/plots/rate.svg" || fail "rate.svg has no curve of $run"
 done
+# Three runs: the third has a column, and curves, of its own.
+xdp-roce run incast --seed 3 --set duration=20ms --set measure.from=10ms --set sample=20us --set expect=[] --out "$scratch/third" >/dev/null
+xdp-roce run compare "$scratch/few" "$scratch/other" "$scratch/third" --out "$scratch/three" --plots "$scratch/three/plots" >"$scratch/compared" ||
+  fail "compare of three ended with $?"
+asked=$(jq '.flows[0].goodput_bps' "$scratch/third/result.json")
+got=$(jq '.values_by_run[] | select(.name == "flow-1" and .column == "goodput_bps" and .run == "third").value' "$scratch/three/compare.json")
+[[ $got == "$asked" ]] || fail "third: rate of flow-1 is $got, not $asked"
+grep -q 'flow-1 .*goodput_bps .*%.*%' "$scratch/compared" || fail "$(cat "$scratch/compared")"
+grep -q ">third: flow-1<" "$scratch/three/plots/rate.svg" || fail "rate.svg has no curve of the third run"
+keep python3 "$here/page_checks.py" "$scratch/three/report.html" || fail "$(cat "$scratch"/last.*)"
 # A sweep: values over the key with the spread over seeds, and a link to the page of each point.
 xdp-roce run incast --set duration=4ms --set measure.from=2ms --set expect=[] --set 'sweep={seed: [1,2], topology.star.senders: [2,3]}' \
   --out "$scratch/sweep" >/dev/null 2>"$scratch/noted" || fail "the sweep ended with $?"

@@ -88,6 +88,8 @@ TEST(Cli, Understands) {
         "send eth0 dst 192.0.2.2 qp 1 --listen --pfc-line 10gbit",
         "cc list",
         "cc show paper nvidia",
+        "cc show hpcc swift copa timely dctcp fixed",
+        "cc show dcqcn preset hpcc hpcc",
         "cc predict flows 10 rate 40gbit kmin 5k g=1/16",
         "cc predict copa flows 10 rate 40gbit delta=0.25",
         "run --list",
@@ -169,6 +171,9 @@ TEST(Cli, RefusesWrongWords) {
       {"compare - b.pcap", "write it into a file first"},
       {"connections a b c d e f g h i", "name fewer ports"},
       {"cc show papper", "did you mean paper?"},
+      {"cc show hpcc swfit", "did you mean swift?"},
+      {"cc show swift plugin", "name it, like plugin ./my.so"},
+      {"cc show preset swift", "paper, ns3-rdma"},
       {"cc list all", "xdp-roce cc list"}};
   for (const auto &[line, hint] : kLines) {
     const Outcome parsed = parse(line);
@@ -426,7 +431,7 @@ TEST(Cli, BashCompletesWords) {
       {"xdp-roce send ens1 dst 192.0.2.2 ", {"qp", "write", "size", "cc", "rate"}, {"drop"}},
       {"xdp-roce send ens1 dst 192.0.2.2 cc ", {"dcqcn", "timely"}, {"qp"}},
       {"xdp-roce send ens1 dst 192.0.2.2 cc dcqcn preset ", {"paper", "nvidia"}, {"qp"}},
-      {"xdp-roce cc show ", {"paper", "hpcc"}, {"flows"}},
+      {"xdp-roce cc show ", {"paper", "hpcc", "swift", "fixed", "dcqcn"}, {"flows"}},
       {"xdp-roce cc predict ", {"flows", "kmin", "g="}, {"paper"}},
       {run.c_str(), {"incast", "merge", "compare"}, {"*"}},
   };

@@ -242,7 +242,8 @@ TEST(Copa, TheWindowMovesToTheTargetRate) {
   EXPECT_NEAR(static_cast<double>(copa.window()), 1000 * (13 - 1 / (.5 * 13)), 1);
 }
 
-// Alone on its host's link no queue tells a flow to stop: the window stays near what is in flight.
+// Alone on its host's link a flow meets no queue that would stop it: the window stays near what is
+// in flight.
 TEST(WindowGrowth, EndsWhereTheWindowLimitsNothing) {
   Copa copa = make<Copa>(copa_rows(), copa_settings);
   Swift swift = make<Swift>(swift_rows(), swift_settings, {"max-window=1000000"});

@@ -116,19 +116,19 @@ TEST(Expectations, AreDecided) {
   for (const Case &one : std::initializer_list<Case>{
            {"sum(flows.drops) == 0", Fails, 3, 0},
            {"sum(flows.drops) != 0", Holds, 3, 0},
-           {"flow('flow-2').rate_bps > 15gbit", Holds, 20e9, 15e9},
-           {"max(flows.rate_bps) <= 20gbit", Holds, 20e9, 20e9},
+           {"flow('flow-2').goodput_bps > 15gbit", Holds, 20e9, 15e9},
+           {"max(flows.goodput_bps) <= 20gbit", Holds, 20e9, 20e9},
            {"max(flows.goodput_bps) <= 20gbit", Holds, 20e9, 20e9},
            {"totals.drops == 70", Holds, 70, 70},
            {"totals.rules_acted == 10", Holds, 10, 10},
-           {"min(flows.rate_bps) > 50kbit", Holds, 1e9, 50e3},
-           {"min(flows.rate_bps) != 0bit", Holds, 1e9, 0},
-           {"flows.rate_bps.max < 20gbit", Fails, 20e9, 20e9},
-           {"mean(flows.rate_bps) == 8gbit", Holds, 8e9, 8e9},
-           {"p50(flows.rate_bps) == 1gbit", Holds, 1e9, 1e9},
-           {"p99(flows.rate_bps) == 20gbit", Holds, 20e9, 20e9},
-           {"count(flows('mouse-*').rate_bps) == 2", Holds, 2, 2},
-           {"jain(flows('flow-*').rate_bps) == 0.9", Holds, 0.9, 0.9},
+           {"min(flows.goodput_bps) > 50kbit", Holds, 1e9, 50e3},
+           {"min(flows.goodput_bps) != 0bit", Holds, 1e9, 0},
+           {"flows.goodput_bps.max < 20gbit", Fails, 20e9, 20e9},
+           {"mean(flows.goodput_bps) == 8gbit", Holds, 8e9, 8e9},
+           {"p50(flows.goodput_bps) == 1gbit", Holds, 1e9, 1e9},
+           {"p99(flows.goodput_bps) == 20gbit", Holds, 20e9, 20e9},
+           {"count(flows('mouse-*').goodput_bps) == 2", Holds, 2, 2},
+           {"jain(flows('flow-*').goodput_bps) == 0.9", Holds, 0.9, 0.9},
            {"jain >= 0.7", Holds, 0.75, 0.7},
            {"rule('lose').acted == 1", Holds, 1, 1},
            {"sum(rules.acted) == 6", Holds, 6, 6},
@@ -140,11 +140,11 @@ TEST(Expectations, AreDecided) {
            {"mean(queue('bottleneck').backlog_bytes) within 49 of 10000", Fails, 10'050, 10'000},
            {"queue('bottleneck').backlog_bytes.max == 20KB", Holds, 20'000, 20'000},
            {"max(queues.backlog_bytes.max) == 20000", Holds, 20'000, 20'000},
-           {"flow('flow-1').rate_bps between 9gbit and 11gbit", Holds, 10e9, 11e9},
-           {"flow('flow-1').rate_bps between 11gbit and 12gbit", Fails, 10e9, 11e9},
-           {"flow('flow-1').rate_bps between 1gbit and 2gbit", Fails, 10e9, 2e9},
-           {"flow('flow-1').rate_bps after 80ms == 9.5gbit", Holds, 9.5e9, 9.5e9},
-           {"min(flow('flow-1').rate_bps after 20ms before 40ms) == 3gbit", Holds, 3e9, 3e9},
+           {"flow('flow-1').goodput_bps between 9gbit and 11gbit", Holds, 10e9, 11e9},
+           {"flow('flow-1').goodput_bps between 11gbit and 12gbit", Fails, 10e9, 11e9},
+           {"flow('flow-1').goodput_bps between 1gbit and 2gbit", Fails, 10e9, 2e9},
+           {"flow('flow-1').goodput_bps after 80ms == 9.5gbit", Holds, 9.5e9, 9.5e9},
+           {"min(flow('flow-1').goodput_bps after 20ms before 40ms) == 3gbit", Holds, 3e9, 3e9},
            {"queue('bottleneck').backlog_bytes.max after 30ms < 2KB", Holds, 1000, 2000},
            {"queue('bottleneck').marked after 50ms == 50", Holds, 50, 50},
            {"rate(queue('bottleneck').marked after 50ms) == 1000", Holds, 1000, 1000},
@@ -168,7 +168,7 @@ TEST(Expectations, AreDecided) {
            {"not jain < 0.5", Holds, 0.75, 0.5},
            {"not (jain > 0.5 and packets == 1000)", Fails, 0.75, 0.5},
            {"all(flows, drops == 0)", Fails, 3, 0},
-           {"any(flows, rate_bps > 15gbit)", Holds, 20e9, 15e9},
+           {"any(flows, goodput_bps > 15gbit)", Holds, 20e9, 15e9},
            {"none(flows, frame_delta != 0 or timeouts != 0)", Fails, 3, 0},
            {"none(flows, ecn_ce_rx != 0)", Holds, 0, 0},
            {"none(flows, nak_rx != 0 or frame_sequence_error != 0)", Fails, 4, 0},
@@ -185,13 +185,13 @@ TEST(Expectations, AreDecided) {
 
 TEST(Expectations, SayWhereToLook) {
   EXPECT_EQ(evaluate("sum(flows.drops) == 0").row, "flow-1");
-  EXPECT_EQ(evaluate("max(flows.rate_bps) < 1gbit").row, "flow-2");
-  EXPECT_EQ(evaluate("min(flows.rate_bps) > 5gbit").row, "mouse-1");
-  EXPECT_EQ(evaluate("all(flows, rate_bps >= 10gbit)").row, "mouse-1");
+  EXPECT_EQ(evaluate("max(flows.goodput_bps) < 1gbit").row, "flow-2");
+  EXPECT_EQ(evaluate("min(flows.goodput_bps) > 5gbit").row, "mouse-1");
+  EXPECT_EQ(evaluate("all(flows, goodput_bps >= 10gbit)").row, "mouse-1");
   const ExperimentCheck peak = evaluate("queue('bottleneck').backlog_bytes.max < 10KB");
   EXPECT_EQ(peak.row, "switch:receiver");
   EXPECT_EQ(peak.t_ns, 30'000'000U);
-  const ExperimentCheck late = evaluate("max(flow('flow-1').rate_bps after 50ms) < 8gbit");
+  const ExperimentCheck late = evaluate("max(flow('flow-1').goodput_bps after 50ms) < 8gbit");
   EXPECT_EQ(late.t_ns, 100'000'000U);
   EXPECT_EQ(evaluate("queue('bottleneck').marked <= 25").t_ns, 30'000'000U); // the sum exceeds it
   EXPECT_EQ(evaluate("jain > 0.9").row, "");
@@ -221,7 +221,7 @@ TEST(Expectations, WithoutAValueAreNotMeasured) {
         std::pair("max(flows('flow-*').slowdown) < 9", "flow-1 has no slowdown"),
         std::pair("queue('switch:sender-1').backlog_bytes.max < 1MB",
                   "switch:sender-1 has no backlog_bytes"),
-        std::pair("flow('flow-2').rate_bps after 10ms > 1gbit", "flow-2 has no samples"),
+        std::pair("flow('flow-2').goodput_bps after 10ms > 1gbit", "flow-2 has no samples"),
         std::pair("prediction.alpha < 1", "the run has no alpha"),
         std::pair("1 / 0 > 1", "division by zero")}) {
     const ExperimentCheck check = evaluate(text);
@@ -258,7 +258,7 @@ TEST(Expectations, AreRefusedByTheParser) {
            {"jain within 10%", "it ends where 'of' is needed", ""},
            {"jain between 1 2", "there is '2' where 'and' is needed", ""},
            {"maxx(flows.drops) > 1", "'maxx' is not a function", "did you mean max?"},
-           {"flows.rate_bps.p9 > 1", "'p9' is not a function", "p99"},
+           {"flows.goodput_bps.p9 > 1", "'p9' is not a function", "p99"},
            {"flowz.drops > 1", "'flowz' is not a kind of rows", "flows"},
            {"flow.drops > 1", "where ( is needed", ""},
            {"flow(3).drops > 1", "there is '3' where a name in quotes is needed", ""},
@@ -269,9 +269,9 @@ TEST(Expectations, AreRefusedByTheParser) {
            {"jain > 5foo", "'5foo' is not a number of bytes", ""},
            {"jain > 1.2.3", "'1.2.3' is not a number", ""},
            {"jain > 11tbit", "'11tbit' is not a rate", ""},
-           {"flow('flow-1').rate_bps after x > 1", "where a time is needed", ""},
-           {"flow('flow-1').rate_bps after 5 > 1", "'5' is not a duration", ""},
-           {"flow('flow-1').rate_bps after 5ms before 5ms > 1", "'after' is not earlier", ""},
+           {"flow('flow-1').goodput_bps after x > 1", "where a time is needed", ""},
+           {"flow('flow-1').goodput_bps after 5 > 1", "'5' is not a duration", ""},
+           {"flow('flow-1').goodput_bps after 5ms before 5ms > 1", "'after' is not earlier", ""},
            {deep.c_str(), "it is nested too deeply", ""},
            {negative.c_str(), "it is nested too deeply", ""},
        }) {
@@ -283,6 +283,10 @@ TEST(Expectations, AreRefusedByTheParser) {
 
 TEST(Expectations, AreRefusedBeforeTheRun) {
   for (const Refusal &one : std::initializer_list<Refusal>{
+           {"max(flows.rate_bps) > 1gbit", "'rate_bps' is not a column of flows", "goodput_bps"},
+           {"any(flows, rate_bps > 1gbit)", "'rate_bps' is not a column of flows", "goodput_bps"},
+           {"flow('flow-1').rate_bps after 1ms > 1gbit", "'rate_bps' is not a column of flows",
+            "goodput_bps"},
            {"sum(flows.drosp) == 0", "'drosp' is not a column of flows", "did you mean drops?"},
            {"sum(flows.cnp_rxx) == 0", "'cnp_rxx' is not a column", "did you mean cnp_rx?"},
            {"queue('bottleneck').backlog > 1", "'backlog' is not a column of queues", ""},
@@ -306,12 +310,12 @@ TEST(Expectations, AreRefusedBeforeTheRun) {
            {"sum(queue('bottleneck').backlog_bytes) > 1", "sum of", "min, max, mean"},
            {"rate(jain) > 1", "jain is not a counter", ""},
            {"packets > 10ms", "packets is a plain number, 10ms is a time", "units are"},
-           {"flow('flow-1').rate_bps > 10KB", "is a rate, 10KB is a number of bytes", ""},
-           {"flow('flow-1').rate_bps within 1ms of 1gbit", "is a rate, 1ms is a time", ""},
-           {"flow('flow-1').rate_bps between 1gbit and 1s", "is a rate, 1s is a time", ""},
+           {"flow('flow-1').goodput_bps > 10KB", "is a rate, 10KB is a number of bytes", ""},
+           {"flow('flow-1').goodput_bps within 1ms of 1gbit", "is a rate, 1ms is a time", ""},
+           {"flow('flow-1').goodput_bps between 1gbit and 1s", "is a rate, 1s is a time", ""},
            {"flow('flow-1').alpha > 1", "alpha is only sampled over time", "after 20ms"},
            {"flow('flow-1').drops after 1ms > 1", "drops is not sampled over time", "goodput_bps"},
-           {"flow('flow-1').rate_bps after 100ms > 1", "the run ends at 100ms", ""},
+           {"flow('flow-1').goodput_bps after 100ms > 1", "the run ends at 100ms", ""},
            {"max(queue('bottleneck').marked after 1ms) > 1", "it is one value", ""},
        }) {
     const auto made = Expectation::parse(one.text);
@@ -324,7 +328,7 @@ TEST(Expectations, AreRefusedBeforeTheRun) {
   bare.samples = false;
   bare.no_prediction = "the flows are not of dcqcn";
   for (const auto &[text, words] :
-       {std::pair("flow('flow-1').rate_bps after 1ms > 1", "there are no samples"),
+       {std::pair("flow('flow-1').goodput_bps after 1ms > 1", "there are no samples"),
         std::pair("prediction.alpha > 1", "the flows are not of dcqcn")}) {
     const Status sound = Expectation::parse(text).get().check(bare);
     ASSERT_FALSE(sound.ok()) << text;

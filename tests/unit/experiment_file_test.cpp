@@ -234,7 +234,7 @@ schedule:
   - {at: 7ms, do: "flap right:receiver-1 1ms"}
   - {at: 8ms, do: "pfc left:right 3,5-6 for 2ms"}
 expect:
-  - "jain(flows.rate_bps) > 0.5"
+  - "jain(flows.goodput_bps) > 0.5"
   - {fail: "drops != 0"}
 )");
   const simulate::Scenario &s = e.scenario;
@@ -759,6 +759,62 @@ TEST(ExperimentFiles, ErrorsInsideValuesOfSetNameTheWord) {
     const auto made = read(kHead + kFlows + "measure: {from: 1ms}\n", Settings{{key, value}});
     ASSERT_FALSE(made.ok()) << key << " " << value;
     EXPECT_TRUE(made.error().message.starts_with(message)) << made.error().message;
+  }
+}
+
+// The line is where a variable is used; the value is from elsewhere.
+TEST(ExperimentFiles, ErrorsOfValuesNameTheirVariables) {
+  const std::string text = R"(experiment: a test
+vars: {rate: 40gbit, n: 2, size: 1M, half: "{rate}/2", rai: 40mbit, who: all}
+duration: 10ms
+topology: {star: {senders: {n}, rate: {rate}, delay: 1us}}
+queue: {words: "buffer {size}", sender-1:switch: "rate {half}"}
+congestion: {dcqcn: {preset: paper, rai: {rai}}}
+flows:
+  - {from: {who}, to: receiver, words: "write size {size} qps 1"}
+)";
+  sound(text);
+  for (const auto &[key, value, message] : std::initializer_list<std::array<const char *, 3>>{
+           {"rate", "fast", "{rate}: 'fast' is not a number with a unit (from --set rate=fast)"},
+           {"half", "fast", "f.yaml:5: sender-1:switch: 'fast' is not a rate"},
+           {"n", "many",
+            "f.yaml:4: senders: 'many' is not a whole number from 1 to 100000 (from --set n=many)"},
+           {"vars.n", "many",
+            "f.yaml:4: senders: 'many' is not a whole number from 1 to 100000 (from --set n=many)"},
+           {"n", "0", " (from --set n=0)"},
+           {"size", "huge", "(from --set size=huge)"},
+           {"rai", "slow", "(from --set rai=slow)"},
+           {"congestion.rai", "{who}", "(from vars: who=all)"},
+           {"who", "sender-9", "(from --set who=sender-9)"},
+           {"flows.1.words", "write size {n}x", "2x"},
+           {"seed", "{half}",
+            "'20gbit' is not a whole number from 0 on (from vars: half=20gbit, vars: rate=40gbit)"},
+       }) {
+    const auto made = read(text, Settings{{key, value}});
+    ASSERT_FALSE(made.ok()) << key << " " << value;
+    EXPECT_NE(made.error().message.find(message), std::string::npos) << made.error().message;
+    EXPECT_TRUE(made.error().is_usage()) << made.error().message;
+  }
+  const auto set = read(text, Settings{{"topology.star.rate", "slow"}});
+  ASSERT_FALSE(set.ok());
+  EXPECT_EQ(set.error().message,
+            "f.yaml: --set topology.star.rate: rate: 'slow' is not a rate from "
+            "125kbit to 10tbit"); // the variable is no longer there
+  for (const auto &[from, to, message] : std::initializer_list<std::array<const char *, 3>>{
+           {"n: 2", "n: two",
+            "f.yaml:4: senders: 'two' is not a whole number from 1 to 100000 (from vars: n=two)"},
+           {"rai: 40mbit", "rai: slow",
+            "'slow' is not a number in Mbit/s or % of line or MSS (from vars: rai=slow)"},
+           // A word that no variable has part in.
+           {"qps 1", "qsp 1", "'qsp' is not a word of a flow"}}) {
+    std::string wrong = text;
+    wrong.replace(wrong.find(from), std::string_view(from).size(), to);
+    const auto made = read(wrong);
+    ASSERT_FALSE(made.ok()) << to;
+    EXPECT_NE(made.error().message.find(message), std::string::npos) << made.error().message;
+    EXPECT_EQ(made.error().message.find("(from") != std::string::npos,
+              std::string_view(message).find("(from") != std::string_view::npos)
+        << made.error().message;
   }
 }
 

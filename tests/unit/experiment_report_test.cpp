@@ -88,9 +88,10 @@ TEST(ExperimentReport, KeysOfTheContract) {
   for (const char *key : {"mark_probability", "alpha", "share_bps", "convergence_ns"})
     EXPECT_TRUE(j.at("prediction").contains(key)) << key;
   for (const char *key : {"name", "src", "dst", "qp", "bytes", "packets", "goodput_bps", "wire_bps",
-                          "rate_bps", "start_ns", "end_ns", "fct_ns", "slowdown", "marked", "cnps",
-                          "cuts", "retransmitted", "timeouts", "drops"})
+                          "start_ns", "end_ns", "fct_ns", "slowdown", "marked", "cnps", "cuts",
+                          "retransmitted", "timeouts", "drops"})
     EXPECT_TRUE(j.at("flows")[0].contains(key)) << key;
+  EXPECT_FALSE(j.at("flows")[0].contains("rate_bps")); // goodput before 1.0
   EXPECT_EQ(j.at("flows")[0].at("end_ns"), 9);
   EXPECT_EQ(j.at("flows")[0].at("fct_ns"), nullptr);
   EXPECT_EQ(j.at("queues")[0].at("backlog_bytes"),
@@ -149,8 +150,8 @@ TEST(ExperimentReport, FilesForOthers) {
                                             {100, Kind::Queue, 0, "marked", 3},
                                             {200, Kind::Total, 0, "jain", 0.25}},
                                            {"flow-1"}, {"a:b"}),
-            "t_ns,kind,name,column,value\n100,flow,flow-1,goodput_bps,1.5\n100,flow,flow-1,rate_"
-            "bps,1.5\n100,queue,a:b,marked,3\n"
+            "t_ns,kind,name,column,value\n100,flow,flow-1,goodput_bps,1.5\n"
+            "100,queue,a:b,marked,3\n"
             "200,total,,jain,0.25\n");
 }
 

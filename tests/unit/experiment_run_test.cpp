@@ -38,7 +38,7 @@ ExperimentResult run(const ExperimentFile &file, const Settings &settings = {}) 
 // Go-back-N over a queue that overflows: the receiver throws away most of what arrives.
 TEST(ExperimentRuns, GoodputIsWhatWasTaken) {
   const ExperimentResult result = run(file("gbn_collapse.yaml"));
-  EXPECT_EQ(result.verdict, Verdict::Pass); // rate_bps, the alias, is goodput
+  EXPECT_EQ(result.verdict, Verdict::Pass);
   double wire = 0, goodput = 0;
   for (const ExperimentFlow &flow : result.measured.flows) {
     EXPECT_NEAR(flow.goodput_bps, static_cast<double>(flow.bytes) * 8 / 0.1,

@@ -626,8 +626,8 @@ std::vector<std::string> names_of(const Figure &figure) {
 }
 
 TEST(Overlay, CurvesOfBothRunsInOneFigure) {
-  const auto all = overlay({"a", {figure_of("rate", {"flow-1", "flow-2"})}},
-                           {"b", {figure_of("rate", {"flow-1"}), figure_of("drops", {"port"})}});
+  const auto all = overlay({{"a", {figure_of("rate", {"flow-1", "flow-2"})}},
+                            {"b", {figure_of("rate", {"flow-1"}), figure_of("drops", {"port"})}}});
   ASSERT_EQ(2u, all.size());
   EXPECT_EQ((std::vector<std::string>{"a: flow-1", "a: flow-2", "b: flow-1"}), names_of(all[0]));
   EXPECT_EQ(2u, all[0].levels.size()); // the same in both
@@ -637,15 +637,30 @@ TEST(Overlay, CurvesOfBothRunsInOneFigure) {
 }
 
 TEST(Overlay, StatisticsStayInFront) {
-  const auto all = overlay({"a", {figure_of("rate", {"mean of all", "median", "flow-1"}, true)}},
-                           {"b", {figure_of("rate", {"mean of all", "median", "flow-1"}, true)}});
+  const auto all = overlay({{"a", {figure_of("rate", {"mean of all", "median", "flow-1"}, true)}},
+                            {"b", {figure_of("rate", {"mean of all", "median", "flow-1"}, true)}}});
   EXPECT_EQ((std::vector<std::string>{"a: mean of all", "a: median", "b: mean of all", "b: median",
                                       "b: flow-1", "a: flow-1"}),
             names_of(all[0]));
-  const auto mixed = overlay({"a", {figure_of("rate", {"flow-1"})}},
-                             {"b", {figure_of("rate", {"mean of all", "median", "flow-1"}, true)}});
+  const auto mixed =
+      overlay({{"a", {figure_of("rate", {"flow-1"})}},
+               {"b", {figure_of("rate", {"mean of all", "median", "flow-1"}, true)}}});
   EXPECT_EQ(3u, mixed[0].levels.size()); // the predictions differ
   EXPECT_TRUE(mixed[0].summary);
+}
+
+TEST(Overlay, MoreThanTwoRuns) {
+  const Figure summary = figure_of("rate", {"mean of all", "median", "flow-1"}, true);
+  const auto all = overlay({{"a", {summary}}, {"b", {summary}}, {"c", {summary}}});
+  ASSERT_EQ(1u, all.size());
+  EXPECT_EQ((std::vector<std::string>{"a: mean of all", "a: median", "b: mean of all", "b: median",
+                                      "c: mean of all", "c: median", "c: flow-1", "b: flow-1",
+                                      "a: flow-1"}),
+            names_of(all[0]));
+  std::set<std::vector<int>> dashes;
+  for (const Stroke &stroke : strokes(all[0]))
+    dashes.insert(stroke.dash);
+  EXPECT_EQ(3u, dashes.size()); // one a run
 }
 
 TEST(Timeline, HasARowARankAndABarASpan) {

@@ -7,6 +7,7 @@
 
 #include "report/experiment.h"
 #include "report/json.h"
+#include "report/text.h"
 #include "sweep/stored_run.h"
 
 namespace stored_run_test {
@@ -70,11 +71,11 @@ TEST(StoredRun, ReadsWhatRunWrites) {
 TEST(StoredRun, DifferencesByNameAndColumn) {
   ExperimentResult other = result_of(3, 1.5e9);
   other.measured.queues[0].marked = 0;
-  const RunComparison comparison = compare_runs(stored(result_of(2, 1e9)), stored(other));
+  const RunComparison comparison = compare_runs({stored(result_of(2, 1e9)), stored(other)});
   const RunDifference *rate = find(comparison.all, "flow-2", "goodput_bps");
   ASSERT_TRUE(rate);
-  EXPECT_DOUBLE_EQ(2e9, rate->first);
-  EXPECT_DOUBLE_EQ(3e9, rate->second);
+  EXPECT_DOUBLE_EQ(2e9, rate->values[0]);
+  EXPECT_DOUBLE_EQ(3e9, rate->values[1]);
   EXPECT_DOUBLE_EQ(0.5, rate->relative().value());
   const RunDifference *mean = find(comparison.all, "switch:receiver", "backlog_bytes.mean");
   ASSERT_TRUE(mean);
@@ -87,15 +88,44 @@ TEST(StoredRun, DifferencesByNameAndColumn) {
   EXPECT_EQ(std::vector<std::string>{"flow-3"}, comparison.only_in_one);
 }
 
+// A column for each run, and its difference from the first.
+TEST(StoredRun, ThreeRunsBesideOneAnother) {
+  const std::vector<StoredRun> runs = {stored(result_of(1, 1e9)), stored(result_of(1, 2e9)),
+                                       stored(result_of(2, 4e9))};
+  const RunComparison comparison = compare_runs(runs);
+  const RunDifference *rate = find(comparison.all, "flow-1", "goodput_bps");
+  ASSERT_TRUE(rate);
+  EXPECT_EQ((std::vector<double>{1e9, 2e9, 4e9}), rate->values);
+  EXPECT_DOUBLE_EQ(3, rate->relative(2).value());
+  EXPECT_EQ(std::vector<std::string>{"flow-2"}, comparison.only_in_one);
+
+  const std::vector<std::string> labels = {"a", "b", "c"};
+  const Document document = comparison_report(labels, runs, comparison);
+  const auto json = nlohmann::json::parse(to_json(document));
+  EXPECT_EQ(3u, json.at("runs").size());
+  std::vector<std::pair<std::string, double>> values;
+  for (const auto &row : json.at("values_by_run"))
+    if (row.at("name") == "flow-1" && row.at("column") == "goodput_bps")
+      values.emplace_back(row.at("run"), row.at("relative"));
+  EXPECT_EQ((std::vector<std::pair<std::string, double>>{{"a", 0}, {"b", 1}, {"c", 3}}), values);
+  const std::string text = to_text(document);
+  EXPECT_NE(std::string::npos, text.find("+100.0 %")) << text;
+  EXPECT_NE(std::string::npos, text.find("+300.0 %")) << text;
+  // That table is for more than two runs only.
+  const std::vector<StoredRun> two(runs.begin(), runs.begin() + 2);
+  EXPECT_FALSE(nlohmann::json::parse(to_json(comparison_report({"a", "b"}, two, compare_runs(two))))
+                   .contains("values_by_run"));
+}
+
 TEST(StoredRun, ManyFlowsAreJoinedInTheSummary) {
   const RunComparison comparison =
-      compare_runs(stored(result_of(9, 1e9)), stored(result_of(9, 2e9)));
+      compare_runs({stored(result_of(9, 1e9)), stored(result_of(9, 2e9))});
   EXPECT_TRUE(find(comparison.all, "flow-9", "goodput_bps"));
   EXPECT_FALSE(find(comparison.summary, "flow-9", "goodput_bps"));
   const RunDifference *mean = find(comparison.summary, "mean of 9 flows", "goodput_bps");
   ASSERT_TRUE(mean);
-  EXPECT_DOUBLE_EQ(5e9, mean->first);
-  EXPECT_DOUBLE_EQ(10e9, mean->second);
+  EXPECT_DOUBLE_EQ(5e9, mean->values[0]);
+  EXPECT_DOUBLE_EQ(10e9, mean->values[1]);
   EXPECT_TRUE(find(comparison.summary, "switch:receiver", "marked"));
 }
 

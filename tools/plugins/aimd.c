@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* AIMD: half the rate at each CNP, one step more in each period without one.
- * gcc -shared -fPIC -O2 -o aimd.so aimd.c */
+ * In a clone: gcc -shared -fPIC -O2 -I include -o aimd.so tools/plugins/aimd.c */
 #include <stdlib.h>
 
 #include "xdp-roce/congestion.h"

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/output.h"
 #include "cli/provenance.h"
@@ -22,7 +24,8 @@ namespace xr::cli {
 
 namespace {
 
-using Labels = std::pair<std::string, std::string>;
+using Labels = std::vector<std::string>;
+using Runs = std::vector<sweep::StoredRun>;
 
 Result<sweep::StoredRun> read_run(const std::string &directory) {
   const std::string path = directory + "/result.json";
@@ -36,17 +39,19 @@ Result<sweep::StoredRun> read_run(const std::string &directory) {
   return run;
 }
 
-// The place distinguishes the runs, or else the name of the directory.
-Labels labels_of(const std::vector<std::string> &directories, const sweep::StoredRun &first,
-                 const sweep::StoredRun &second) {
-  if (first.result.place != second.result.place)
-    return {first.result.place, second.result.place};
-  const auto name = [](const std::string &directory) {
-    const auto path = std::filesystem::path(directory + "/").lexically_normal().parent_path();
-    return path.filename().string();
-  };
-  Labels labels{name(directories[0]), name(directories[1])};
-  return labels.first == labels.second ? Labels(directories[0], directories[1]) : labels;
+bool are_distinct(const Labels &labels) {
+  return std::set<std::string>(labels.begin(), labels.end()).size() == labels.size();
+}
+
+// The places distinguish the runs, or else the names of the directories.
+Labels labels_of(const std::vector<std::string> &directories, const Runs &runs) {
+  Labels places, names;
+  for (size_t i = 0; i < runs.size(); i++) {
+    places.push_back(runs[i].result.place);
+    const auto path = std::filesystem::path(directories[i] + "/").lexically_normal().parent_path();
+    names.push_back(path.filename().string());
+  }
+  return are_distinct(places) ? places : are_distinct(names) ? names : directories;
 }
 
 // ns between two samples of a row; 0: there are none.
@@ -65,7 +70,7 @@ Result<uint64_t> sample_interval(const std::string &directory, const sweep::Stor
   }
 }
 
-// Both with the intervals of the longer run and its rarer samples.
+// All with the intervals of the longest run and the rarest samples.
 struct Intervals {
   uint64_t duration_ns = 0, sample_ns = 0;
   size_t rows = 0;
@@ -86,33 +91,37 @@ Status add_figures(const std::string &directory, const sweep::StoredRun &run,
 }
 
 Result<std::vector<plot::Figure>> figures_of(const std::vector<std::string> &directories,
-                                             const Labels &labels, const sweep::StoredRun &first,
-                                             const sweep::StoredRun &second) {
-  const sweep::StoredRun *runs[] = {&first, &second};
+                                             const Labels &labels, const Runs &runs) {
   Intervals intervals;
-  for (size_t i = 0; i < std::size(runs); i++) {
-    const auto sample = XR_TRY(sample_interval(directories[i], *runs[i]));
+  for (size_t i = 0; i < runs.size(); i++) {
+    const auto sample = XR_TRY(sample_interval(directories[i], runs[i]));
     intervals.sample_ns = std::max(intervals.sample_ns, sample);
-    intervals.duration_ns = std::max(intervals.duration_ns, runs[i]->result.measured.duration_ns);
-    intervals.rows += runs[i]->rows.size();
+    intervals.duration_ns = std::max(intervals.duration_ns, runs[i].result.measured.duration_ns);
+    intervals.rows += runs[i].rows.size();
   }
-  plot::LabelledFigures both[] = {{labels.first, {}}, {labels.second, {}}};
-  for (size_t i = 0; i < std::size(runs); i++)
-    XR_TRY(add_figures(directories[i], *runs[i], intervals, both[i]));
-  return plot::overlay(std::move(both[0]), std::move(both[1]));
+  std::vector<plot::LabelledFigures> all;
+  for (size_t i = 0; i < runs.size(); i++) {
+    all.push_back({labels[i], {}});
+    XR_TRY(add_figures(directories[i], runs[i], intervals, all.back()));
+  }
+  return plot::overlay(std::move(all));
 }
 
-Status write_files(const std::string &out, const Labels &labels, const sweep::StoredRun &first,
-                   const sweep::StoredRun &second, const sweep::RunComparison &comparison,
-                   const report::Document &document, std::vector<plot::Figure> figures) {
+Status write_files(const std::string &out, const Labels &labels, const Runs &runs,
+                   const sweep::RunComparison &comparison, const report::Document &document,
+                   std::vector<plot::Figure> figures) {
   if (Status s = make_directory(out); !s)
     return s;
   plot::ComparisonPage page;
-  page.title = fmt::format("{} and {}", labels.first, labels.second);
-  page.runs = {{{labels.first, first.result}, {labels.second, second.result}}};
-  for (const sweep::RunDifference &run_difference : comparison.all)
-    page.rows.push_back({run_difference.name, run_difference.column, run_difference.first,
-                         run_difference.second, run_difference.relative()});
+  page.title = labels.size() == 2 ? fmt::format("{} and {}", labels[0], labels[1])
+                                  : fmt::format("{}", fmt::join(labels, ", "));
+  for (size_t i = 0; i < runs.size(); i++)
+    page.runs.emplace_back(labels[i], runs[i].result);
+  for (const sweep::RunDifference &run_difference : comparison.all) {
+    page.rows.push_back({run_difference.name, run_difference.column, run_difference.values, {}});
+    for (size_t i = 1; i < runs.size(); i++)
+      page.rows.back().relative.push_back(run_difference.relative(i));
+  }
   page.figures = std::move(figures);
   if (const auto facts = recorded_run())
     page.provenance = report::run_lines(*facts);
@@ -125,28 +134,28 @@ Status write_files(const std::string &out, const Labels &labels, const sweep::St
 
 int compare_stored_runs(const std::vector<std::string> &directories, const std::string &out,
                         const std::string &plots, const Globals &globals) {
-  if (directories.size() != 2)
-    return refuse("run compare", {"two directories are required",
+  if (directories.size() < 2)
+    return refuse("run compare", {"two or more directories are required",
                                   "xdp-roce run compare A B, of `run FILE --out DIR`"});
-  const auto first = read_run(directories[0]), second = read_run(directories[1]);
-  for (const auto *run : {&first, &second})
-    if (!*run)
-      return fail("run compare", run->error());
-  const Labels labels = labels_of(directories, first.get(), second.get());
-  const sweep::RunComparison comparison = sweep::compare_runs(first.get(), second.get());
-  const report::Document document =
-      sweep::comparison_report(labels, first.get(), second.get(), comparison);
+  Runs runs;
+  for (const std::string &directory : directories) {
+    auto run = read_run(directory);
+    if (!run)
+      return fail("run compare", run.error());
+    runs.push_back(std::move(run).get());
+  }
+  const Labels labels = labels_of(directories, runs);
+  const sweep::RunComparison comparison = sweep::compare_runs(runs);
+  const report::Document document = sweep::comparison_report(labels, runs, comparison);
   if (!out.empty() || !plots.empty()) {
-    auto figures = figures_of(directories, labels, first.get(), second.get());
+    auto figures = figures_of(directories, labels, runs);
     if (!figures)
       return fail("run compare", figures.error());
     if (!plots.empty())
       if (Status s = write_svgs(plots, *figures); !s)
         return fail("run compare", s.error());
     if (!out.empty())
-      if (Status s = write_files(out, labels, first.get(), second.get(), comparison, document,
-                                 std::move(*figures));
-          !s)
+      if (Status s = write_files(out, labels, runs, comparison, document, std::move(*figures)); !s)
         return fail("run compare", s.error());
   }
   Output output(globals.json);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `run compare A B`: two stored runs over one another.
+// `run compare A B...`: stored runs over one another.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace xr::cli {
 
-// `directories`: A and B, of `run FILE --out DIR`. `out` gets compare.json and report.html, `plots`
-// the plots as SVG; "": none. Returns the exit status.
+// `directories`: two or more of `run FILE --out DIR`. `out` gets compare.json and report.html,
+// `plots` the plots as SVG; "": none. Returns the exit status.
 int compare_stored_runs(const std::vector<std::string> &directories, const std::string &out,
                         const std::string &plots, const Globals &globals);
 

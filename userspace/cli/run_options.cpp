@@ -16,7 +16,7 @@ void describe_run(Command command, RunArgs &args) {
                     .add_option("FILE", args.files,
                                 "An experiment (YAML): a file, - for standard input, or the "
                                 "name of an installed one; or: merge DIR..., the shares of a "
-                                "sweep as one; compare A B, two runs over one another")
+                                "sweep as one; compare A B..., runs over one another")
                     .value_name("");
   command
       .add_option(

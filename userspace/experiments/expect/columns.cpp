@@ -200,8 +200,8 @@ std::string_view without_unit(const ColumnRow &column) {
   return name.ends_with("_ns") ? name.substr(0, name.size() - 3) : name;
 }
 
-// Until 0.9 the only rate of a flow.
-constexpr std::string_view kRate = "rate_bps", kGoodput = "goodput_bps";
+// The name of a flow's goodput before 1.0.
+constexpr std::string_view kOldRate = "rate_bps";
 
 constexpr double kMilliseconds = 1e-6, kGigabits = 1e-9;
 
@@ -228,7 +228,7 @@ constexpr ColumnAlias kAliases[] = {
     {"tx_bytes", nullptr, 1, kAtReceiver},
     {"rx_bytes", "bytes"},
     {"data_tx_rate", nullptr, 1, kAtReceiver},
-    {"data_rx_rate", "rate_bps", kGigabits},
+    {"data_rx_rate", "goodput_bps", kGigabits},
     {"message_tx", nullptr, 1, "messages are counted when they are complete: message_complete_rx"},
     {"message_complete_rx", "messages"},
     {"message_fail", "failed"},
@@ -304,13 +304,13 @@ std::span<const ColumnAlias> column_aliases() { return kAliases; }
 
 FoundColumn find_column(RowKind kind, const std::string &name) {
   FoundColumn found;
-  std::string_view ours = name == kRate ? kGoodput : std::string_view(name);
+  std::string_view ours = name;
   if (kind == RowKind::Flow)
     for (const ColumnAlias &alias : kAliases)
       if (name == alias.otg) {
         if (!alias.ours)
           return {.why = alias.why};
-        ours = alias.ours == kRate ? kGoodput : alias.ours;
+        ours = alias.ours;
         found.scale = alias.scale;
       }
   if (is_answer(kind))
@@ -322,6 +322,8 @@ FoundColumn find_column(RowKind kind, const std::string &name) {
 }
 
 std::string column_hint(RowKind kind, const std::string &name) {
+  if (kind == RowKind::Flow && name == kOldRate)
+    return "write goodput_bps, its name since 0.9";
   std::vector<std::string_view> names, more;
   for (const ColumnRow &column : columns_of(kind)) {
     names.emplace_back(column.name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An expectation of an experiment: a predicate over rows of what was measured, like
-// "jain(flows.rate_bps) >= 0.99". It is checked before the run and evaluated after it.
+// "jain(flows.goodput_bps) >= 0.99". It is checked before the run and evaluated after it.
 #pragma once
 
 #include <cstdint>

@@ -27,8 +27,8 @@ constexpr size_t kMostSamples = 1'000'000; // a series is a row a sample and col
 
 class ExperimentReader {
 public:
-  ExperimentReader(const SetValues &set, std::string directory, bool fluid)
-      : reader_(set), fluid_(fluid) {
+  ExperimentReader(const ValueOrigins &origins, std::string directory, bool fluid)
+      : reader_(origins), fluid_(fluid) {
     defaults_.directory = std::move(directory);
     scenario().reliability.window = kWindow;
   }
@@ -326,7 +326,9 @@ private:
 };
 
 // The keys of a file.
-std::vector<std::string_view> parts() { return ExperimentReader(SetValues{}, "", false).parts(); }
+std::vector<std::string_view> parts() {
+  return ExperimentReader(ValueOrigins{}, "", false).parts();
+}
 
 // A variable without effect is a typing error somewhere.
 Status check_used(const YamlReader &reader, const YAML::Node &root, const SettledFile &file) {
@@ -402,8 +404,9 @@ Result<std::vector<Settings>> ExperimentFile::points(const Settings &settings) c
                             SettledFile file;
                             if (!root.IsMap())
                               return std::vector<Settings>{{}};
-                            XR_TRY(settle(root, settings, parts(), file));
-                            XR_TRY(check_used(YamlReader(file.set), root, file));
+                            if (Status s = settle(root, settings, parts(), file); !s)
+                              return of_settings(s.error(), settings);
+                            XR_TRY(check_used(YamlReader(file.origins), root, file));
                             return sweep_points(root["sweep"], settings, file);
                           });
 }
@@ -421,18 +424,20 @@ Result<Experiment> ExperimentFile::read(const Settings &settings, bool fluid) co
   return parse::with_yaml(point_text_, name_, [&](const YAML::Node &root) -> Result<Experiment> {
     SettledFile file;
     if (root.IsMap())
-      XR_TRY(settle(root, own, parts(), file));
-    auto experiment = ExperimentReader(file.set, directory_, fluid).read(root);
-    if (experiment) {
-      experiment->text = text_;
-      return experiment;
-    }
-    Error error = experiment.error();
-    // A line of the file, which is right without what was set.
-    if (!error.context.starts_with(kOfSetting) && !own.empty() && read({}, false))
-      error.kind = Error::Kind::Usage;
-    return error;
+      if (Status s = settle(root, own, parts(), file); !s)
+        return of_settings(s.error(), own);
+    auto experiment = ExperimentReader(file.origins, directory_, fluid).read(root);
+    if (!experiment)
+      return of_settings(experiment.error(), own);
+    experiment->text = text_;
+    return experiment;
   });
+}
+
+Error ExperimentFile::of_settings(Error error, const Settings &settings) const {
+  if (!error.context.starts_with(kOfSetting) && !settings.empty() && read({}, false))
+    error.kind = Error::Kind::Usage;
+  return error;
 }
 
 } // namespace xr::experiment

@@ -55,6 +55,8 @@ public:
 
 private:
   Result<Experiment> read(const Settings &settings, bool fluid) const;
+  // The error as one of the command line, if the file is right without the settings.
+  Error of_settings(Error error, const Settings &settings) const;
 
   std::string text_, name_, directory_;
   std::string point_text_; // without the lines of `sweep`, which may be longer than all others

@@ -94,30 +94,43 @@ Result<YAML::Node> value_of(const std::string &text) {
   }
 }
 
-Status words_in_place(const YamlReader &reader, YAML::Node part) {
+// The texts that were replaced in `value` are now in `words`, which it became.
+void move_replaced(const YAML::Node &value, const YAML::Node &words,
+                   std::vector<ReplacedText> &replaced) {
+  for (ReplacedText &text : replaced)
+    if (is_part(value, text.node)) {
+      text.node.reset(words);
+      text.whole = false;
+    }
+}
+
+Status words_in_place(const YamlReader &reader, YAML::Node part,
+                      std::vector<ReplacedText> &replaced) {
   if (!part.IsMap() || !part[kCongestion] || !part[kCongestion].IsMap())
     return {};
   YAML::Node node = part[kCongestion];
   auto words = congestion_words(node);
   if (!words)
     return reader.in(node, kCongestion, words.error());
+  move_replaced(node, node, replaced);
   node = *words; // keeps its line
   return {};
 }
 
 // The experiment's congestion control, and that of each entry of flows.
-Status all_words_in_place(const YamlReader &reader, const YAML::Node &root) {
-  XR_TRY(words_in_place(reader, root));
+Status all_words_in_place(const YamlReader &reader, const YAML::Node &root,
+                          std::vector<ReplacedText> &replaced) {
+  XR_TRY(words_in_place(reader, root, replaced));
   if (const YAML::Node flows = root["flows"]; flows && flows.IsSequence())
     for (const YAML::Node &flow : flows)
-      XR_TRY(words_in_place(reader, flow));
+      XR_TRY(words_in_place(reader, flow, replaced));
   return {};
 }
 
 class Settling {
 public:
   Settling(const YAML::Node &root, const std::vector<std::string_view> &parts, SettledFile &file)
-      : root_(root), parts_(parts), file_(file), reader_(file.set) {}
+      : root_(root), parts_(parts), file_(file), reader_(file.origins) {}
 
   Status run(const Settings &settings) {
     for (const auto &[key, text] : settings)
@@ -128,7 +141,7 @@ public:
         XR_TRY(set_variable("vars." + key, text));
     if (root_[kVars])
       XR_TRY(read_variables());
-    XR_TRY(all_words_in_place(reader_, root_));
+    XR_TRY(all_words_in_place(reader_, root_, file_.origins.replaced));
     for (const auto &[key, text] : settings)
       if (!is_of_vars(key) && !is_variable(key))
         XR_TRY(set_key(key, text));
@@ -149,7 +162,8 @@ private:
 
   Status set_variable(const std::string &key, const std::string &text) {
     auto value = value_of(text);
-    return of(key, value ? set_value(root_, key, value.get(), file_.set) : Status(value.error()));
+    return of(key, value ? set_value(root_, key, value.get(), file_.origins.set)
+                         : Status(value.error()));
   }
 
   Status read_variables() {
@@ -159,7 +173,8 @@ private:
     for (const auto &pair : root_)
       if (const std::string part = parse::scalar(pair.first); part != kVars)
         XR_TRY(file_.variables.substitute(reader_, pair.second,
-                                          part == "sweep" ? file_.sweep_used : file_.used));
+                                          part == "sweep" ? file_.sweep_used : file_.used,
+                                          file_.origins.replaced));
     file_.used.insert(file_.sweep_used.begin(), file_.sweep_used.end());
     return {};
   }
@@ -168,14 +183,30 @@ private:
     auto value = value_of(text);
     if (!value)
       return of(key, value.error());
+    std::vector<ReplacedText> &replaced = file_.origins.replaced;
+    const size_t before = replaced.size();
     if (!file_.variables.empty())
-      XR_TRY(of(key, with_variables(path_of(key).front(), {{*value, key}})));
-    XR_TRY(of(key, set_value(root_, key, value.get(), file_.set)));
-    return all_words_in_place(reader_, root_);
+      XR_TRY(of(key, with_variables(path_of(key).front(), *value, key)));
+    XR_TRY(of(key, set_value(root_, key, value.get(), file_.origins.set)));
+    forget_replaced(*value, before);
+    if (const YAML::Node &words = file_.origins.set.back().first; !words.is(*value))
+      move_replaced(*value, words, replaced);
+    return all_words_in_place(reader_, root_, replaced);
   }
 
-  // `set`: the value that the part gets.
-  Status with_variables(const std::string &part, const SetValues &set) {
+  // A node that was in the place of `value` is now that, without the text that it had. `before`:
+  // how many texts were there before. An assignment of nodes would change the file's.
+  void forget_replaced(const YAML::Node &value, size_t before) {
+    std::vector<ReplacedText> kept;
+    for (size_t i = 0; i < file_.origins.replaced.size(); i++)
+      if (const ReplacedText &text = file_.origins.replaced[i];
+          i >= before || !is_part(value, text.node))
+        kept.push_back(text);
+    file_.origins.replaced.swap(kept);
+  }
+
+  // `value`: what the part gets by the setting of `key`.
+  Status with_variables(const std::string &part, const YAML::Node &value, const std::string &key) {
     if (std::ranges::find(parts_, part) == parts_.end()) {
       std::vector<std::string_view> names = file_.variables.names();
       names.insert(names.end(), parts_.begin(), parts_.end());
@@ -183,8 +214,9 @@ private:
                           parse::hint_from(part, names));
     }
     std::set<std::string> used;
-    XR_TRY(file_.variables.substitute(YamlReader(set), set.front().first, used));
-    if (part == set.front().second && part == "sweep")
+    const ValueOrigins set{{{value, key}}, {}};
+    XR_TRY(file_.variables.substitute(YamlReader(set), value, used, file_.origins.replaced));
+    if (part == key && part == "sweep")
       file_.sweep_used.clear();
     if (part == "sweep")
       file_.sweep_used.insert(used.begin(), used.end());

@@ -14,7 +14,7 @@
 namespace xr::experiment {
 
 struct SettledFile {
-  SetValues set;
+  ValueOrigins origins;
   Variables variables;
   std::set<std::string> used;       // variables that texts use, of the file and of settings
   std::set<std::string> sweep_used; // variables that the values of `sweep` use

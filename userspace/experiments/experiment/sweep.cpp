@@ -103,7 +103,7 @@ std::string plain(const std::string &key) {
 class SweepReader {
 public:
   SweepReader(const Settings &settings, const SettledFile &file)
-      : reader_(file.set), settings_(settings), file_(file) {}
+      : reader_(file.origins), settings_(settings), file_(file) {}
 
   Result<std::vector<Settings>> points(const YAML::Node &sweep) {
     if (!sweep.IsMap())

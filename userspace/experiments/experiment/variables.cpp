@@ -53,7 +53,7 @@ Status Variables::read(const YamlReader &reader, const YAML::Node &vars,
 
 Status Variables::read_value(const YamlReader &reader, const YAML::Node &node,
                              const std::string &name) {
-  Variable variable{parse::scalar(node), {name}};
+  Variable variable{parse::scalar(node), {name}, reader.is_set(node)};
   if (const std::string text = unquoted(node); !text.empty())
     variable.text = text;
   if (variable.text.empty())
@@ -67,8 +67,8 @@ Status Variables::read_value(const YamlReader &reader, const YAML::Node &node,
   return {};
 }
 
-Status Variables::substitute(const YamlReader &reader, YAML::Node node,
-                             std::set<std::string> &used) const {
+Status Variables::substitute(const YamlReader &reader, YAML::Node node, std::set<std::string> &used,
+                             std::vector<ReplacedText> &replaced) const {
   std::string text = parse::scalar(node);
   if (const std::string map = unquoted(node); !map.empty()) {
     const auto expression = parse::Expression::parse(map);
@@ -77,20 +77,27 @@ Status Variables::substitute(const YamlReader &reader, YAML::Node node,
       text = map;
   }
   if (text.find('{') != std::string::npos) {
-    auto value = substituted(text, used);
+    std::set<std::string> own;
+    auto value = substituted(text, own);
     if (!value)
       return reader.at(node, value.error());
-    if (*value != text)
-      node = *value; // keeps its line
+    used.insert(own.begin(), own.end());
+    if (*value == text)
+      return {};
+    node = *value; // keeps its line
+    const auto expression = parse::Expression::parse(text);
+    replaced.push_back({node, expression && !expression->names().empty(), {}});
+    for (const std::string &name : own)
+      replaced.back().variables.push_back(origin_of(name));
     return {};
   }
   if (node.IsSequence())
     for (const YAML::Node &item : node)
-      XR_TRY(substitute(reader, item, used));
+      XR_TRY(substitute(reader, item, used, replaced));
   if (node.IsMap())
     for (const auto &pair : node) {
-      XR_TRY(substitute(reader, pair.first, used));
-      XR_TRY(substitute(reader, pair.second, used));
+      XR_TRY(substitute(reader, pair.first, used, replaced));
+      XR_TRY(substitute(reader, pair.second, used, replaced));
     }
   return {};
 }
@@ -127,10 +134,25 @@ Result<std::string> Variables::value_of(const parse::Expression &expression,
   }
   if (expression.is_name())
     return all_.at(*expression.names().begin()).text;
-  const auto value = XR_TRY(expression.evaluate([this](const std::string &name) {
-    return parse::quantity(all_.at(name).text).in("{" + name + "}");
-  }));
+  const auto value =
+      XR_TRY(expression.evaluate([this](const std::string &name) { return quantity_of(name); }));
   return value.text();
+}
+
+// The error names where the value is from: not where it is used.
+Result<parse::Quantity> Variables::quantity_of(const std::string &name) const {
+  const auto value = parse::quantity(all_.at(name).text);
+  if (value)
+    return value;
+  Error error = value.error().in("{" + name + "}");
+  error.message += fmt::format(" (from {})", origin_of(name).origin);
+  return error;
+}
+
+ReplacedText::Variable Variables::origin_of(const std::string &name) const {
+  const Variable &variable = all_.at(name);
+  return {variable.text,
+          fmt::format("{} {}={}", variable.set ? "--set" : "vars:", name, variable.text)};
 }
 
 } // namespace xr::experiment

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "experiment/yaml_map.h"
 
+#include <algorithm>
+#include <cctype>
 #include <map>
 
 #include <fmt/format.h>
@@ -12,29 +14,68 @@ namespace xr::experiment {
 
 namespace {
 
-// Whether `node` is a part of `value`.
-bool contains(const YAML::Node &value, const YAML::Node &node) {
-  if (node.is(value))
+bool is_of_word(char c) { return isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; }
+
+// Whether a message is about `text`: it has it in quotes or, if it has a digit, as a word.
+bool mentions(const std::string &message, const std::string &text) {
+  if (message.find("'" + text + "'") != std::string::npos)
     return true;
-  if (value.IsSequence())
-    for (const YAML::Node &item : value)
-      if (contains(item, node))
-        return true;
-  if (value.IsMap())
-    for (const auto &pair : value)
-      if (pair.first.is(node) || contains(pair.second, node))
-        return true;
+  if (std::ranges::none_of(text, [](unsigned char c) { return isdigit(c); }))
+    return false;
+  for (size_t at = message.find(text); at != std::string::npos; at = message.find(text, at + 1)) {
+    const size_t end = at + text.size();
+    if ((!at || !is_of_word(message[at - 1])) &&
+        (end == message.size() || !is_of_word(message[end])))
+      return true;
+  }
   return false;
 }
 
 } // namespace
 
+bool is_part(const YAML::Node &value, const YAML::Node &node) {
+  if (node.is(value))
+    return true;
+  if (value.IsSequence())
+    for (const YAML::Node &item : value)
+      if (is_part(item, node))
+        return true;
+  if (value.IsMap())
+    for (const auto &pair : value)
+      if (pair.first.is(node) || is_part(pair.second, node))
+        return true;
+  return false;
+}
+
 // The lines of a value that was set are not the file's.
 Error YamlReader::at(const YAML::Node &node, const Error &error) const {
-  for (const auto &[value, key] : set_)
-    if (contains(value, node))
-      return error.in(std::string(kOfSetting) + key).as_usage();
-  return parse::at_line(node, error);
+  Error full = error;
+  full.message += variables_in(node, error.message);
+  for (const auto &[value, key] : origins_.set)
+    if (is_part(value, node))
+      return full.in(std::string(kOfSetting) + key).as_usage();
+  return parse::at_line(node, full);
+}
+
+// " (from --set rate=fast)": the variables of a value that is nothing else. Of a value or part
+// that has more than variables, those that the message is about.
+std::string YamlReader::variables_in(const YAML::Node &node, const std::string &message) const {
+  std::vector<std::string> origins;
+  for (const ReplacedText &text : origins_.replaced) {
+    if (!is_part(node, text.node))
+      continue;
+    const bool all = text.whole && text.node.is(node);
+    for (const ReplacedText::Variable &variable : text.variables)
+      if ((all || mentions(message, variable.text)) &&
+          std::ranges::find(origins, variable.origin) == origins.end())
+        origins.push_back(variable.origin);
+  }
+  return origins.empty() ? "" : fmt::format(" (from {})", fmt::join(origins, ", "));
+}
+
+bool YamlReader::is_set(const YAML::Node &node) const {
+  return std::ranges::any_of(origins_.set,
+                             [&](const auto &set) { return is_part(set.first, node); });
 }
 
 Error YamlReader::in(const YAML::Node &node, const std::string &key, const Error &error) const {

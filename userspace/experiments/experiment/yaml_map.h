@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads maps of a YAML file by a table of keys. Errors name the line, or the --set that the value
-// came from.
+// came from, and the variables in the value.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,26 @@ inline constexpr std::string_view kOfSetting = " --set ";
 // Values that were set on the command line, with their keys.
 using SetValues = std::vector<std::pair<YAML::Node, std::string>>;
 
+// A text of the file in which variables were replaced.
+struct ReplacedText {
+  struct Variable {
+    std::string text;   // its value
+    std::string origin; // "--set rate=fast" or "vars: rate=fast"
+  };
+  YAML::Node node;
+  bool whole = false; // nothing but variables
+  std::vector<Variable> variables;
+};
+
+// Where the values of a file come from, if not from its own lines.
+struct ValueOrigins {
+  SetValues set;
+  std::vector<ReplacedText> replaced;
+};
+
+// Whether `node` is a part of `value`.
+bool is_part(const YAML::Node &value, const YAML::Node &node);
+
 class YamlReader {
 public:
   using Read = std::function<Status(const YAML::Node &)>;
@@ -29,7 +49,7 @@ public:
     Read read;
   };
 
-  explicit YamlReader(const SetValues &set) : set_(set) {}
+  explicit YamlReader(const ValueOrigins &origins) : origins_(origins) {}
 
   Error at(const YAML::Node &node, const Error &error) const;
   // Reads the keys in the order of the table, not of the file. `what`: "a key of topology".
@@ -45,9 +65,13 @@ public:
 
   // Adds the key in front and the line.
   Error in(const YAML::Node &node, const std::string &key, const Error &error) const;
+  // Whether the value was set on the command line.
+  bool is_set(const YAML::Node &node) const;
 
 private:
-  const SetValues &set_;
+  std::string variables_in(const YAML::Node &node, const std::string &message) const;
+
+  const ValueOrigins &origins_;
 };
 
 } // namespace xr::experiment

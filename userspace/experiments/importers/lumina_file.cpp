@@ -22,7 +22,7 @@ constexpr uint64_t kMostQps = 1024, kMostMessage = 1ULL << 31;
 
 class LuminaReader {
 public:
-  explicit LuminaReader(const experiment::SetValues &none) : reader_(none) {}
+  explicit LuminaReader(const experiment::ValueOrigins &none) : reader_(none) {}
 
   Result<LuminaFile> read(const YAML::Node &root) {
     XR_TRY(reader_.map(root, "a key of Lumina", top()));
@@ -251,7 +251,7 @@ private:
 
 // To read another key: here and in lumina.cpp; importers_test, run_lumina.sh.
 Result<LuminaFile> read_lumina(const std::string &text, const std::string &name) {
-  const experiment::SetValues none;
+  const experiment::ValueOrigins none;
   return parse::with_yaml(text, name, [&](const YAML::Node &root) -> Result<LuminaFile> {
     return LuminaReader(none).read(root);
   });

@@ -44,14 +44,16 @@ void join_flows(const std::vector<RunDifference> &all, std::vector<RunDifference
       return candidate.difference.column == run_difference.column;
     });
     if (sum == sums.end())
-      sum = sums.insert(sums.end(), Sum{.difference = {Kind::Flow, "", run_difference.column}});
-    sum->difference.first += run_difference.first;
-    sum->difference.second += run_difference.second;
+      sum = sums.insert(sums.end(),
+                        Sum{.difference = {Kind::Flow, "", run_difference.column,
+                                           std::vector<double>(run_difference.values.size())}});
+    for (size_t run = 0; run < run_difference.values.size(); run++)
+      sum->difference.values[run] += run_difference.values[run];
     sum->flows++;
   }
   for (Sum &sum : sums) {
-    sum.difference.first /= static_cast<double>(sum.flows);
-    sum.difference.second /= static_cast<double>(sum.flows);
+    for (double &value : sum.difference.values)
+      value /= static_cast<double>(sum.flows);
     sum.difference.name = "mean of " + counted(sum.flows, "flow");
     summary.push_back(std::move(sum.difference));
   }
@@ -62,45 +64,86 @@ std::string number_text(double value) {
                                                               : fmt::format("{:.6g}", value);
 }
 
-std::string percent_text(const RunDifference &run_difference) {
-  const auto relative = run_difference.relative();
+std::string percent_text(const RunDifference &run_difference, size_t run) {
+  const auto relative = run_difference.relative(run);
   return relative ? fmt::format("{:+.1f} %", *relative * 100) : "";
 }
 
-Table values_of(const std::vector<RunDifference> &differences,
-                const std::pair<std::string, std::string> &labels, bool text) {
+Value relative_value(const RunDifference &run_difference, size_t run) {
+  const auto relative = run_difference.relative(run);
+  return relative ? Value{*relative} : Value{};
+}
+
+std::vector<Value> names_of(const RunDifference &run_difference) {
+  return {std::string(sample_kind_name(run_difference.kind)), run_difference.name,
+          run_difference.column};
+}
+
+std::vector<Column> name_columns() {
+  return {{"kind", "", Format::Text, Hide::Never, Tone::Plain, Where::Json},
+          {"name", "FLOW OR QUEUE"},
+          {"column", "COLUMN"}};
+}
+
+// A column for each run, and after each but the first its difference.
+Table text_values(const std::vector<RunDifference> &differences,
+                  const std::vector<std::string> &labels) {
+  std::vector<Column> columns = name_columns();
+  for (size_t run = 0; run < labels.size(); run++) {
+    columns.push_back({fmt::format("run_{}", run), labels[run], Format::Number});
+    if (run)
+      columns.push_back({fmt::format("relative_{}", run), "DIFFERENCE", Format::Number});
+  }
   Rows rows;
   for (const RunDifference &run_difference : differences) {
-    if (text && run_difference.first == 0 && run_difference.second == 0)
+    if (std::ranges::all_of(run_difference.values, [](double value) { return value == 0; }))
       continue;
-    std::vector<Value> row = {std::string(sample_kind_name(run_difference.kind)),
-                              run_difference.name, run_difference.column};
-    if (text) {
-      row.insert(row.end(), {number_text(run_difference.first), number_text(run_difference.second),
-                             percent_text(run_difference)});
-    } else {
-      const auto relative = run_difference.relative();
-      row.insert(row.end(), {run_difference.first, run_difference.second,
-                             relative ? Value{*relative} : Value{}});
+    std::vector<Value> row = names_of(run_difference);
+    for (size_t run = 0; run < labels.size(); run++) {
+      row.emplace_back(number_text(run_difference.values[run]));
+      if (run)
+        row.emplace_back(percent_text(run_difference, run));
     }
     rows.push_back(std::move(row));
   }
-  return make_table({{"kind", "", Format::Text, Hide::Never, Tone::Plain, Where::Json},
-                     {"name", "FLOW OR QUEUE"},
-                     {"column", "COLUMN"},
-                     {"first", labels.first, Format::Number},
-                     {"second", labels.second, Format::Number},
-                     {"relative", "DIFFERENCE", Format::Number}},
-                    std::move(rows));
+  return make_table(std::move(columns), std::move(rows));
 }
 
-Table runs_of(const std::pair<std::string, std::string> &labels, const StoredRun &first,
-              const StoredRun &second) {
+// The first two runs.
+Table json_values(const std::vector<RunDifference> &differences) {
+  std::vector<Column> columns = name_columns();
+  columns.insert(columns.end(), {{"first", ""}, {"second", ""}, {"relative", ""}});
   Rows rows;
-  for (const auto &[label, run] :
-       {std::pair(labels.first, &first), std::pair(labels.second, &second)}) {
-    const ExperimentResult &r = run->result;
-    rows.push_back({label, r.name, r.place, r.scale == 1 ? Value{} : Value{r.scale}, r.seed,
+  for (const RunDifference &run_difference : differences) {
+    std::vector<Value> row = names_of(run_difference);
+    row.insert(row.end(), {run_difference.values[0], run_difference.values[1],
+                           relative_value(run_difference, 1)});
+    rows.push_back(std::move(row));
+  }
+  return make_table(std::move(columns), std::move(rows));
+}
+
+// A row a number and run.
+Table values_by_run(const std::vector<RunDifference> &differences,
+                    const std::vector<std::string> &labels) {
+  std::vector<Column> columns = name_columns();
+  columns.insert(columns.end(), {{"run", ""}, {"value", ""}, {"relative", ""}});
+  Rows rows;
+  for (const RunDifference &run_difference : differences)
+    for (size_t run = 0; run < labels.size(); run++) {
+      std::vector<Value> row = names_of(run_difference);
+      row.insert(row.end(),
+                 {labels[run], run_difference.values[run], relative_value(run_difference, run)});
+      rows.push_back(std::move(row));
+    }
+  return make_table(std::move(columns), std::move(rows));
+}
+
+Table runs_of(const std::vector<std::string> &labels, const std::vector<StoredRun> &runs) {
+  Rows rows;
+  for (size_t run = 0; run < runs.size(); run++) {
+    const ExperimentResult &r = runs[run].result;
+    rows.push_back({labels[run], r.name, r.place, r.scale == 1 ? Value{} : Value{r.scale}, r.seed,
                     std::string(verdict_name(r.verdict)), StringList(r.measured.why_void),
                     r.version});
   }
@@ -115,37 +158,49 @@ Table runs_of(const std::pair<std::string, std::string> &labels, const StoredRun
                     std::move(rows));
 }
 
-} // namespace
-
-std::optional<double> RunDifference::relative() const {
-  return first == 0 ? std::nullopt : std::optional((second - first) / first);
+const double *number_of(const StoredRow &row, const std::string &column) {
+  const auto found = std::ranges::find_if(
+      row.numbers, [&column](const auto &number) { return number.first == column; });
+  return found == row.numbers.end() ? nullptr : &found->second;
 }
 
-RunComparison compare_runs(const StoredRun &first, const StoredRun &second) {
+} // namespace
+
+std::optional<double> RunDifference::relative(size_t run) const {
+  const double first = values.front();
+  return first == 0 ? std::nullopt : std::optional((values[run] - first) / first);
+}
+
+RunComparison compare_runs(const std::vector<StoredRun> &runs) {
   RunComparison comparison;
-  const auto rows = by_name(second);
-  std::set<Key> both;
+  std::vector<std::map<Key, const StoredRow *>> named;
+  for (const StoredRun &run : runs)
+    named.push_back(by_name(run));
   size_t flows = 0;
-  for (const StoredRow &row : first.rows) {
-    const auto other = rows.find(Key{row.kind, row.name});
-    if (other == rows.end()) {
-      comparison.only_in_one.push_back(row.name);
-      continue;
+  std::set<Key> seen;
+  for (const StoredRun &run : runs)
+    for (const StoredRow &row : run.rows) {
+      const Key key{row.kind, row.name};
+      if (!seen.insert(key).second)
+        continue;
+      std::vector<const StoredRow *> rows;
+      for (const auto &names : named)
+        if (const auto found = names.find(key); found != names.end())
+          rows.push_back(found->second);
+      if (rows.size() < runs.size()) {
+        comparison.only_in_one.push_back(row.name);
+        continue;
+      }
+      flows += row.kind == Kind::Flow;
+      for (const auto &[column, first] : row.numbers) {
+        RunDifference number{row.kind, row.name, column, {}};
+        for (const StoredRow *one : rows)
+          if (const double *value = number_of(*one, column))
+            number.values.push_back(*value);
+        if (number.values.size() == runs.size())
+          comparison.all.push_back(std::move(number));
+      }
     }
-    both.emplace(row.kind, row.name);
-    flows += row.kind == Kind::Flow;
-    for (const auto &mine : row.numbers) {
-      const auto &numbers = other->second->numbers;
-      const auto theirs = std::find_if(numbers.begin(), numbers.end(), [&](const auto &number) {
-        return number.first == mine.first;
-      });
-      if (theirs != numbers.end())
-        comparison.all.push_back({row.kind, row.name, mine.first, mine.second, theirs->second});
-    }
-  }
-  for (const StoredRow &row : second.rows)
-    if (!both.contains(Key{row.kind, row.name}))
-      comparison.only_in_one.push_back(row.name);
   for (const RunDifference &run_difference : comparison.all)
     if (run_difference.kind == Kind::Total ||
         (run_difference.kind == Kind::Flow && flows <= kMostFlows))
@@ -158,17 +213,18 @@ RunComparison compare_runs(const StoredRun &first, const StoredRun &second) {
   return comparison;
 }
 
-Document comparison_report(const std::pair<std::string, std::string> &labels,
-                           const StoredRun &first, const StoredRun &second,
-                           const RunComparison &comparison) {
+Document comparison_report(const std::vector<std::string> &labels,
+                           const std::vector<StoredRun> &runs, const RunComparison &comparison) {
   Document document;
   auto &s = document.sections;
   s.push_back({"schema", "", Value{uint64_t{1}}, Where::Json});
-  s.push_back({"runs", "", runs_of(labels, first, second)});
-  s.push_back({"values", "", values_of(comparison.all, labels, false), Where::Json});
-  s.push_back({"values_text", "", values_of(comparison.summary, labels, true), Where::Text});
-  s.push_back({"only_in_one", "in one of the runs only", Value{StringList(comparison.only_in_one)},
-               Where::Both, Hide::Zero, Tone::Alarm});
+  s.push_back({"runs", "", runs_of(labels, runs)});
+  s.push_back({"values", "", json_values(comparison.all), Where::Json});
+  if (runs.size() > 2)
+    s.push_back({"values_by_run", "", values_by_run(comparison.all, labels), Where::Json});
+  s.push_back({"values_text", "", text_values(comparison.summary, labels), Where::Text});
+  s.push_back({"only_in_one", runs.size() > 2 ? "not in all runs" : "in one of the runs only",
+               Value{StringList(comparison.only_in_one)}, Where::Both, Hide::Zero, Tone::Alarm});
   return document;
 }
 

@@ -21,7 +21,7 @@ using Kind = ExperimentSample::Kind;
 
 constexpr size_t kBatch = 4096;                                   // samples
 constexpr const char *kNames[] = {"name", "src", "dst", "alias"}; // what is no number of a row
-// Runs until 0.9 have the first only; later ones repeat the second under this name.
+// Runs of versions before 0.9 have the first only; those of 0.9 repeat the second under this name.
 constexpr const char *kOldRate = "rate_bps", *kRate = "goodput_bps";
 // Numbers that say nothing about how a run went.
 constexpr const char *kIdentities[] = {"qp", "start_ns", "end_ns"};

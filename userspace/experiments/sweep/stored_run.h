@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs as `run --out DIR` stored them, and two of them beside one another.
+// Runs as `run --out DIR` stored them, and several of them beside one another.
 #pragma once
 
 #include <cstdint>
@@ -59,26 +59,26 @@ private:
   std::map<std::string, std::unique_ptr<std::string>, std::less<>> columns_;
 };
 
-// A number that both runs have.
+// A number that all runs have.
 struct RunDifference {
   ExperimentSample::Kind kind = ExperimentSample::Kind::Total;
-  std::string name, column; // of rows that were joined: "17 flows"
-  double first = 0, second = 0;
+  std::string name, column;   // of rows that were joined: "17 flows"
+  std::vector<double> values; // of the runs, in their order
 
-  // (second - first) / first; unset if first is 0.
-  std::optional<double> relative() const;
+  // (value of `run` - first) / first; unset if the first is 0.
+  std::optional<double> relative(size_t run = 1) const;
 };
 
 struct RunComparison {
   std::vector<RunDifference> all;
   std::vector<RunDifference> summary;   // flows joined where there are many: means
-  std::vector<std::string> only_in_one; // flows and queues that the other run does not have
+  std::vector<std::string> only_in_one; // flows and queues that another run does not have
 };
-RunComparison compare_runs(const StoredRun &first, const StoredRun &second);
+// At least two.
+RunComparison compare_runs(const std::vector<StoredRun> &runs);
 
-// `labels`: names of the two runs. The arguments must outlive the document.
-Document comparison_report(const std::pair<std::string, std::string> &labels,
-                           const StoredRun &first, const StoredRun &second,
-                           const RunComparison &comparison);
+// `labels`: names of the runs. The arguments must outlive the document.
+Document comparison_report(const std::vector<std::string> &labels,
+                           const std::vector<StoredRun> &runs, const RunComparison &comparison);
 
 } // namespace xr::sweep

@@ -41,7 +41,7 @@ public:
   bool done() const;
 
   const FrameTotals &totals() const;
-  // Samples since the last call, in the order of their times. Columns: of flows "rate_bps"
+  // Samples since the last call, in the order of their times. Columns: of flows "goodput_bps"
   // (delivered since the sample before, with FCS), and with a controlled rate "control_bps",
   // "target_bps", "alpha"; of queues "backlog_bytes", and since the sample before "marked",
   // "dropped" and "paused_ns"; total: "jain" of the flows that delivered something.

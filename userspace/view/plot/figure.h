@@ -22,7 +22,7 @@ struct Curve {
   std::vector<float> low, high; // least and largest value of each interval; empty: as y
   std::vector<float> x;         // empty: the figure's
   bool shown = true;            // at first; all can be switched on and off
-  unsigned run = 0;             // of two runs over one another: which
+  unsigned run = 0;             // of runs over one another: which
 };
 
 // No value but 0.

@@ -2,6 +2,7 @@
 #include "plot/overlay.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -18,7 +19,7 @@ void label(Figure &figure, const std::string &text, unsigned run) {
   }
 }
 
-// Thresholds that both runs have are drawn once.
+// Thresholds that runs have in common are drawn once.
 void join_levels(Figure &to, const Figure &from, const std::string &text) {
   for (const Level &level : from.levels)
     if (std::none_of(to.levels.begin(), to.levels.end(), [&](const Level &other) {
@@ -27,9 +28,14 @@ void join_levels(Figure &to, const Figure &from, const std::string &text) {
       to.levels.push_back({fmt::format("{}: {}", text, level.name), level.y});
 }
 
-// Statistics stay in front; the curves of a run without them are shown beside those.
+// Statistics of all runs stay in front; the curves of a run without them are shown beside those.
 void join(Figure &to, Figure from) {
-  const size_t front = to.summary && from.summary ? kStatistics : to.curves.size();
+  std::set<unsigned> runs;
+  for (const Curve &curve : to.curves)
+    runs.insert(curve.run);
+  const size_t front = to.summary && from.summary
+                           ? std::min(runs.size() * kStatistics, to.curves.size())
+                           : to.curves.size();
   to.curves.insert(to.curves.begin() + static_cast<ptrdiff_t>(front),
                    std::make_move_iterator(from.curves.begin()),
                    std::make_move_iterator(from.curves.end()));
@@ -38,21 +44,19 @@ void join(Figure &to, Figure from) {
 
 } // namespace
 
-std::vector<Figure> overlay(LabelledFigures first, LabelledFigures second) {
-  std::vector<Figure> figures = std::move(first.figures);
-  for (Figure &figure : figures)
-    label(figure, first.label, 0);
-  for (Figure &figure : second.figures) {
-    label(figure, second.label, 1);
-    const auto same = std::find_if(figures.begin(), figures.end(),
-                                   [&](const Figure &item) { return item.id == figure.id; });
-    if (same == figures.end()) {
-      figures.push_back(std::move(figure));
-      continue;
+std::vector<Figure> overlay(std::vector<LabelledFigures> runs) {
+  std::vector<Figure> figures;
+  for (unsigned run = 0; run < runs.size(); run++)
+    for (Figure &figure : runs[run].figures) {
+      label(figure, runs[run].label, run);
+      const auto same = std::ranges::find(figures, figure.id, &Figure::id);
+      if (same == figures.end()) {
+        figures.push_back(std::move(figure));
+        continue;
+      }
+      join_levels(*same, figure, runs[run].label);
+      join(*same, std::move(figure));
     }
-    join_levels(*same, figure, second.label);
-    join(*same, std::move(figure));
-  }
   return figures;
 }
 

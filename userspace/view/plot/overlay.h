@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The figures of two runs over one another.
+// The figures of runs over one another.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ struct LabelledFigures {
   std::vector<Figure> figures;
 };
 
-// Both must have been made with the same intervals. A figure that one run lacks has the other's
+// All must have been made with the same intervals. A figure that a run lacks has the others'
 // curves.
-std::vector<Figure> overlay(LabelledFigures first, LabelledFigures second);
+std::vector<Figure> overlay(std::vector<LabelledFigures> runs);
 
 } // namespace xr::plot

@@ -363,33 +363,41 @@ std::string html(const ComparisonPage &page) {
     facts.push_back(fmt::format("{}: {}: {} · {}", label, result.name, verdict_name(result.verdict),
                                 facts_of(result)));
   std::vector<std::string> columns = {"flow or queue", "column"};
-  for (const auto &run : page.runs)
-    columns.push_back(run.first);
-  columns.emplace_back("difference %");
+  double duration_s = 0;
+  for (const auto &[label, result] : page.runs) {
+    columns.push_back(label);
+    duration_s = std::max(duration_s, seconds_of(result));
+  }
+  for (size_t run = 1; run < page.runs.size(); run++)
+    columns.push_back(page.runs.size() == 2 ? "difference %"
+                                            : fmt::format("{}: difference %", columns[2 + run]));
   for (const ComparisonPage::Row &row : page.rows) {
     if (rows.size() == kMostRows)
       break;
-    rows.push_back({row.name, row.column, number(row.first), number(row.second),
-                    row.relative ? number(*row.relative * 100) : json()});
+    json cells = {row.name, row.column};
+    for (const double value : row.values)
+      cells.push_back(number(value));
+    for (const auto &relative : row.relative)
+      cells.push_back(relative ? number(*relative * 100) : json());
+    rows.push_back(std::move(cells));
   }
-  return page_of(
-      page.title,
-      {{"name", page.title},
-       {"headline", ""},
-       {"tiles", json::array()},
-       {"network", network_of({})},
-       {"provenance", page.provenance},
-       {"facts", std::move(facts)},
-       {"duration_s", std::max(seconds_of(page.runs[0].second), seconds_of(page.runs[1].second))},
-       {"verdict", ""},
-       {"why_void", json::array()},
-       {"checks", json::array()},
-       {"prediction", prediction_of({})},
-       {"tables",
-        json::array({table_of("Differences", columns, std::move(rows), page.rows.size())})},
-       {"moments", json::array()},
-       {"file", ""},
-       {"figures", figures_of(page.figures)}});
+  return page_of(page.title,
+                 {{"name", page.title},
+                  {"headline", ""},
+                  {"tiles", json::array()},
+                  {"network", network_of({})},
+                  {"provenance", page.provenance},
+                  {"facts", std::move(facts)},
+                  {"duration_s", duration_s},
+                  {"verdict", ""},
+                  {"why_void", json::array()},
+                  {"checks", json::array()},
+                  {"prediction", prediction_of({})},
+                  {"tables", json::array({table_of("Differences", columns, std::move(rows),
+                                                   page.rows.size())})},
+                  {"moments", json::array()},
+                  {"file", ""},
+                  {"figures", figures_of(page.figures)}});
 }
 
 std::string html(const SweepPage &page) {

@@ -56,15 +56,15 @@ struct Page {
 
 std::string html(const ExperimentResult &result, const Page &page);
 
-// Two runs over one another.
+// Runs over one another.
 struct ComparisonPage {
   struct Row {
-    std::string name, column; // of a flow or queue
-    double first = 0, second = 0;
-    std::optional<double> relative; // (second - first) / first
+    std::string name, column;                    // of a flow or queue
+    std::vector<double> values;                  // of the runs
+    std::vector<std::optional<double>> relative; // of all but the first: (value - first) / first
   };
   std::string title;
-  std::array<std::pair<std::string, ExperimentResult>, 2> runs; // with their labels
+  std::vector<std::pair<std::string, ExperimentResult>> runs; // with their labels
   std::vector<Row> rows;
   std::vector<Figure> figures;
   std::vector<std::pair<std::string, std::string>> provenance = {};

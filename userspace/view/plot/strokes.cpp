@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -48,21 +49,24 @@ size_t stride_of(size_t hues) {
 } // namespace
 
 std::vector<Stroke> strokes(const Figure &figure) {
-  std::array<size_t, 2> curves{};
+  std::map<unsigned, size_t> curves; // by run
   for (const Curve &curve : figure.curves)
-    curves[curve.run % 2]++;
-  const bool two = curves[1] > 0;
-  const size_t dashes = two ? kLengths.size() / 2 : kLengths.size(); // of one run
-  const size_t most = std::max(curves[0], curves[1]);
+    curves[curve.run]++;
+  size_t most = 0, runs = 1;
+  for (const auto &[run, count] : curves) {
+    most = std::max(most, count);
+    runs = std::max<size_t>(runs, run + 1);
+  }
+  const size_t dashes = std::max<size_t>(1, kLengths.size() / runs); // of one run
   const bool few = most <= kColours.size();
   const size_t hues = few ? kColours.size() : std::max(kFewestHues, (most + dashes - 1) / dashes);
   const size_t stride = stride_of(hues);
-  std::array<size_t, 2> next{};
+  std::map<unsigned, size_t> next;
   std::vector<Stroke> all;
   for (const Curve &curve : figure.curves) {
-    const size_t run = curve.run % 2, number = next[run]++, turn = number / hues;
+    const size_t number = next[curve.run]++, turn = number / hues;
     all.push_back({few ? kColours[number] : hue_colour(number * stride % hues, hues),
-                   kLengths[two ? 2 * turn + run : turn]});
+                   kLengths[(runs * turn + curve.run) % kLengths.size()]});
   }
   return all;
 }

@@ -33,34 +33,56 @@ std::string row_source(const congestion::Default &value) {
 
 constexpr const char *kNote = "assumed: the system leaves it open, or its sources do not say";
 
-// One preset: a row a parameter, with source and meaning. Several: their values side by side, and
-// then their sources.
-std::vector<Section> text_tables(std::span<const ParameterRow> rows,
-                                 const std::vector<std::pair<size_t, std::string>> &presets) {
-  const bool single = presets.size() == 1;
+const ParameterRow *same_parameter(std::span<const ParameterRow> rows, const ParameterRow &wanted) {
+  for (const ParameterRow &row : rows)
+    if (row.name == std::string_view(wanted.name) &&
+        congestion::unit_text(row) == congestion::unit_text(wanted))
+      return &row;
+  return nullptr;
+}
+
+// The parameters of all, each once: those of one name and unit are one.
+std::vector<const ParameterRow *> all_parameters(const std::vector<ShownControl> &shown) {
+  std::vector<const ParameterRow *> all;
+  for (const ShownControl &control : shown)
+    for (const ParameterRow &row : control.rows)
+      if (std::ranges::none_of(all, [&row](const ParameterRow *known) {
+            return same_parameter({known, 1}, row) != nullptr;
+          }))
+        all.push_back(&row);
+  return all;
+}
+
+// One: a row a parameter, with source and meaning. Several: their values side by side, and then
+// their sources.
+std::vector<Section> text_tables(const std::vector<ShownControl> &shown) {
+  const bool single = shown.size() == 1;
   std::vector<Column> values = {{"parameter", "PARAMETER"}, {"unit", "UNIT"}};
   std::vector<Column> sources = {{"parameter", "SOURCES"}};
-  for (const auto &[index, name] : presets) {
-    values.push_back({name, name});
-    sources.push_back({name, name});
+  for (const ShownControl &control : shown) {
+    values.push_back({control.name, control.name});
+    sources.push_back({control.name, control.name});
   }
   if (single) {
     values.push_back({"source", "SOURCE"});
     values.push_back({"meaning", "MEANING"});
   }
   Rows value_rows, source_rows;
-  for (const ParameterRow &row : rows) {
-    value_rows.push_back({std::string(row.name), congestion::unit_text(row)});
-    source_rows.push_back({std::string(row.name)});
-    for (const auto &[index, name] : presets) {
-      value_rows.back().emplace_back(default_text(row, index));
-      source_rows.back().emplace_back(row_source(row.defaults[index]));
+  for (const ParameterRow *parameter : all_parameters(shown)) {
+    value_rows.push_back({std::string(parameter->name), congestion::unit_text(*parameter)});
+    source_rows.push_back({std::string(parameter->name)});
+    for (const ShownControl &control : shown) {
+      const ParameterRow *row = same_parameter(control.rows, *parameter);
+      value_rows.back().emplace_back(row ? default_text(*row, control.preset) : "-");
+      source_rows.back().emplace_back(row ? row_source(row->defaults[control.preset]) : "-");
     }
     if (single) {
-      value_rows.back().emplace_back(row_source(row.defaults[presets[0].first]));
-      value_rows.back().emplace_back(std::string(row.meaning));
+      value_rows.back().emplace_back(row_source(parameter->defaults[shown.front().preset]));
+      value_rows.back().emplace_back(std::string(parameter->meaning));
     }
   }
+  if (value_rows.empty())
+    return {};
   std::vector<Section> sections;
   sections.push_back(
       {"values", "", make_table(std::move(values), std::move(value_rows)), Where::Text});
@@ -71,14 +93,13 @@ std::vector<Section> text_tables(std::span<const ParameterRow> rows,
   return sections;
 }
 
-// JSON: a row a preset and parameter.
-Section json_rows(std::span<const ParameterRow> rows,
-                  const std::vector<std::pair<size_t, std::string>> &presets) {
+// JSON: a row a preset or algorithm, and parameter.
+Section json_rows(const std::vector<ShownControl> &shown) {
   Rows out;
-  for (const auto &[index, name] : presets)
-    for (const ParameterRow &row : rows) {
-      const congestion::Default &value = row.defaults[index];
-      out.push_back({name, std::string(row.name), std::string(row.symbol),
+  for (const ShownControl &control : shown)
+    for (const ParameterRow &row : control.rows) {
+      const congestion::Default &value = row.defaults[control.preset];
+      out.push_back({control.name, std::string(row.name), std::string(row.symbol),
                      congestion::quantity_text(row, value.quantity), value.quantity.value,
                      congestion::unit_text(row), value.assumed, std::string(value.source),
                      std::string(row.meaning)});
@@ -95,20 +116,6 @@ Section json_rows(std::span<const ParameterRow> rows,
                       {"meaning", ""}},
                      std::move(out)),
           Where::Json};
-}
-
-Document parameters(std::span<const ParameterRow> rows,
-                    const std::vector<std::pair<size_t, std::string>> &presets) {
-  Document document;
-  document.sections.push_back(schema());
-  StringList names;
-  for (const auto &[index, name] : presets)
-    names.push_back(name);
-  document.sections.push_back({"presets", "", Value{names}, Where::Json});
-  for (Section &section : text_tables(rows, presets))
-    document.sections.push_back(std::move(section));
-  document.sections.push_back(json_rows(rows, presets));
-  return document;
 }
 
 // A number of a prediction: in text with its unit, in JSON as it is.
@@ -281,15 +288,22 @@ Document congestion_list() {
   return document;
 }
 
-Document dcqcn_presets_report(const std::vector<size_t> &numbers) {
-  std::vector<std::pair<size_t, std::string>> presets;
-  for (const size_t number : numbers)
-    presets.emplace_back(number, congestion::dcqcn_presets()[number]);
-  return parameters(congestion::dcqcn_rows(), presets);
-}
-
-Document control_report(const congestion::Control &control) {
-  return parameters(control.parameters()->rows(), {{0, control.word()}});
+Document parameters_report(const std::vector<ShownControl> &shown) {
+  Document document;
+  document.sections.push_back(schema());
+  StringList names, without;
+  for (const ShownControl &control : shown) {
+    names.push_back(control.name);
+    if (control.rows.empty())
+      without.push_back(control.name);
+  }
+  document.sections.push_back({"presets", "", Value{names}, Where::Json});
+  for (Section &section : text_tables(shown))
+    document.sections.push_back(std::move(section));
+  document.sections.push_back(
+      {"without", "without parameters", Value{without}, Where::Text, Hide::Zero});
+  document.sections.push_back(json_rows(shown));
+  return document;
 }
 
 Document steady_state_report(const congestion::SteadyQuestion &question,

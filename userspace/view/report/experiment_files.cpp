@@ -120,13 +120,8 @@ std::string series_lines(const std::vector<ExperimentSample> &samples,
                                   : sample.kind == ExperimentSample::Kind::Queue
                                       ? std::string_view(queues[sample.row])
                                       : "";
-    const auto line = [&](std::string_view column) {
-      fmt::format_to(std::back_inserter(out), "{},{},{},{},{}\n", sample.t_ns,
-                     sample_kind_name(sample.kind), name, column, sample.value);
-    };
-    line(sample.column);
-    if (sample.column == std::string_view("goodput_bps"))
-      line("rate_bps"); // its name until 0.9
+    fmt::format_to(std::back_inserter(out), "{},{},{},{},{}\n", sample.t_ns,
+                   sample_kind_name(sample.kind), name, sample.column, sample.value);
   }
   return fmt::to_string(out);
 }

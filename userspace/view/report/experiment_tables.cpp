@@ -26,7 +26,6 @@ const std::vector<FlowColumn> &flow_columns() {
       {{"goodput_bps", "GOODPUT\nbit/s", Scaled},
        [](const F &f) -> Value { return f.goodput_bps; }},
       {{"wire_bps", "WIRE\nbit/s", Scaled}, [](const F &f) -> Value { return f.wire_bps; }},
-      {json_only("rate_bps"), [](const F &f) -> Value { return f.goodput_bps; }}, // until 0.9
       {json_only("start_ns"), [](const F &f) -> Value { return f.start_ns; }},
       {json_only("end_ns"), [](const F &f) -> Value { return maybe(f.end_ns); }},
       {{"fct_ns", "FCT\nns", Count, Hide::Zero},
@@ -58,7 +57,7 @@ Table flows_table(const ExperimentMeasurement &measured, size_t most) {
   for (const FlowColumn &flow_column : flow_columns()) {
     const std::string &key = flow_column.column.key;
     columns.push_back(flow_column.column);
-    unmeasured.push_back(measured.unmeasured.contains(key == "rate_bps" ? "goodput_bps" : key));
+    unmeasured.push_back(measured.unmeasured.contains(key));
   }
   const std::vector<ExperimentFlow> &flows = measured.flows;
   return {std::move(columns), std::min(flows.size(), most),
