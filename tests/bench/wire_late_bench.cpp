@@ -16,12 +16,9 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
-#include "endpoint/wire.h"
-#include "forwarder.h"
+#include "side_by_side.h"
 #include "spread.h"
 #include "turning.h"
-#include "wire_traffic.h"
-#include "yards.h"
 
 namespace {
 
@@ -183,17 +180,9 @@ int main() {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   libbpf_set_print(nullptr);
   bench::pin_to(0);
-  bench::Wires wires({"a", "b", "c", "d"});
-  yardsticks *yards[2];
-  for (yardsticks *&yard : yards)
-    yard = bench::open_yard();
-  bench::put_on("a1", yards[0]->progs.to_socket);
-  bench::put_on("b1", yards[0]->progs.arrive_at);
-  bench::put_on("d1", yards[1]->progs.arrive_at);
-  bench::Forwarder forwarder(yards[0], "a1", "b0");
-  endpoint::WireRun run = bench::open_wire("c1", "d0", 256 << 20);
-  Path bare("a0", yards[0], [&] { forwarder.turn(); });
-  Path wire("c0", yards[1], [&] { bench::turn(run); });
+  bench::SideBySide sides([](const yardsticks *yard) { return yard->progs.arrive_at; }, 256 << 20);
+  Path bare("a0", sides.forwarded(), [&] { sides.forwarder.turn(); });
+  Path wire("c0", sides.wired(), [&] { bench::turn(sides.run); });
   const std::pair<const char *, uint64_t> delays[] = {{"50us", 50 * kUs},
                                                       {"100us", 100 * kUs},
                                                       {"1ms", kMs},
@@ -201,9 +190,5 @@ int main() {
                                                       {"100ms", 100 * kMs}};
   for (const auto &[words, ns] : delays)
     compare(bare, wire, words, ns);
-  if (auto done = run.close(); !done)
-    fail(done.error().message);
-  for (yardsticks *yard : yards)
-    yardsticks__destroy(yard);
   return 0;
 }

@@ -13,12 +13,9 @@
 #include <fmt/format.h>
 
 #include "base/clock.h"
-#include "endpoint/wire.h"
-#include "forwarder.h"
 #include "parse/value.h"
+#include "side_by_side.h"
 #include "turning.h"
-#include "wire_traffic.h"
-#include "yards.h"
 
 namespace {
 
@@ -123,42 +120,31 @@ int main() {
   std::setvbuf(stdout, nullptr, _IOLBF, 0);
   libbpf_set_print(nullptr);
   bench::pin_to(0);
-  bench::Wires wires({"a", "b", "c", "d"});
-  yardsticks *yards[2];
-  for (yardsticks *&yard : yards)
-    yard = bench::open_yard();
-  bench::put_on("a1", yards[0]->progs.to_socket);
-  bench::put_on("b1", yards[0]->progs.arrive);
-  bench::put_on("d1", yards[1]->progs.arrive);
-  bench::Forwarder forwarder(yards[0], "a1", "b0");
-  endpoint::WireRun run = bench::open_wire("c1", "d0", uint64_t{2} << 30);
+  bench::SideBySide sides([](const yardsticks *yard) { return yard->progs.arrive; },
+                          uint64_t{2} << 30);
   std::atomic<bool> stop = false;
   Status status;
   std::thread process([&] { // a thread a direction, on any processor
     pin_to_all();
-    status = run.run(stop, {}, [](const WireReport &) { return true; });
+    status = sides.run.run(stop, {}, [](const WireReport &) { return true; });
   });
   for (const uint32_t bytes : {64U, 1024U}) {
     double most = 0;
     {
       bench::Sender sender("a0", bytes, 1);
-      const bench::Turning turning([&] { forwarder.turn(); });
-      const auto samples = measure(sender, yards[0], 0);
+      const bench::Turning turning([&] { sides.forwarder.turn(); });
+      const auto samples = measure(sender, sides.forwarded(), 0);
       most =
           (samples.back().frames - samples.front().frames) / (samples.back().s - samples.front().s);
     }
     std::printf("frames of %u bytes: the forwarder moves %.0f a second\n", bytes, most);
     bench::Sender sender("c0", bytes, 1);
     for (const double percent : {1.0, 10.0, 80.0})
-      ask(run, sender, yards[1], bytes, percent, most);
+      ask(sides.run, sender, sides.wired(), bytes, percent, most);
   }
   stop = true;
   process.join();
   if (!status)
     fail(status.error().message);
-  if (auto done = run.close(); !done)
-    fail(done.error().message);
-  for (yardsticks *yard : yards)
-    yardsticks__destroy(yard);
   return 0;
 }

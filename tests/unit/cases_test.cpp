@@ -17,6 +17,12 @@ Analysis analyze_case(const std::string &name) {
   return std::move(*done);
 }
 
+// One of type 0 if there is not exactly one.
+roce_finding only_finding(const Episodes &e) {
+  EXPECT_EQ(e.findings.size(), 1u);
+  return e.findings.size() == 1 ? e.findings[0].finding : roce_finding{};
+}
+
 // PSN 23, the LAST of a message, did not pass; the responder got it.
 TEST(Cases, ATapThatMissedTheEndOfAMessage) {
   const Episodes e = analyze_case("tap_missed_last").episodes;
@@ -81,9 +87,7 @@ TEST(Cases, TheFirstReadLosesAResponse) {
 }
 
 TEST(Cases, AReadIsNotRequestedAgain) {
-  const Episodes e = analyze_case("read_never_asked").episodes;
-  ASSERT_EQ(e.findings.size(), 1u);
-  const roce_finding &f = e.findings[0].finding;
+  const roce_finding f = only_finding(analyze_case("read_never_asked").episodes);
   EXPECT_EQ(f.type, ROCE_FINDING_READ_NOT_OBEYED);
   EXPECT_EQ(f.psn, 129u);
   EXPECT_EQ(f.value, 1u);
@@ -100,8 +104,7 @@ TEST(Cases, AReadMayBeRequestedAgainLater) {
 
 TEST(Cases, AReadIsRequestedAgainAtAnotherPsn) {
   const Episodes e = analyze_case("read_wrong_psn").episodes;
-  ASSERT_EQ(e.findings.size(), 1u);
-  const roce_finding &f = e.findings[0].finding;
+  const roce_finding f = only_finding(e);
   EXPECT_EQ(f.type, ROCE_FINDING_WRONG_PSN);
   EXPECT_EQ(f.value, 131u);
   EXPECT_EQ(f.expected, 129u);
@@ -112,9 +115,7 @@ TEST(Cases, AReadIsRequestedAgainAtAnotherPsn) {
 }
 
 TEST(Cases, PsnsThatNoMessageHas) {
-  const Episodes e = analyze_case("psn_jump").episodes;
-  ASSERT_EQ(e.findings.size(), 1u);
-  const roce_finding &f = e.findings[0].finding;
+  const roce_finding f = only_finding(analyze_case("psn_jump").episodes);
   EXPECT_EQ(f.type, ROCE_FINDING_PSN_VIOLATION);
   EXPECT_EQ(f.psn, 40108u);
   EXPECT_EQ(f.expected, 113u);
@@ -207,20 +208,6 @@ TakenFrames doubled(const std::string &name, uint64_t later) {
   return all;
 }
 
-Analysis analyze_with(const TakenFrames &frames, Copies copies) {
-  PcapWriter file(false, 1, 0xa1b23c4d);
-  for (const Taken &f : frames)
-    file.packet(f.bytes, static_cast<uint32_t>(f.ns / 1'000'000'000),
-                static_cast<uint32_t>(f.ns % 1'000'000'000));
-  const TemporaryFile copy(file.bytes);
-  AnalyzeRun run;
-  run.options.episodes = true;
-  run.copies = copies;
-  Result<Analysis> done = analyze(copy.path(), run);
-  EXPECT_TRUE(done.ok());
-  return std::move(*done);
-}
-
 std::vector<std::string> episodes_of(const Analysis &analysis) {
   std::vector<std::string> lines;
   for (const EpisodeRow &row : analysis.episodes.episodes)
@@ -232,13 +219,13 @@ TEST(Cases, ADoubledMirrorIsTheCaptureOnce) {
   for (const char *name : {"loss_rc_send_v4", "dup_rc_read_v4", "rping_v4", "loss_rc_read_v4"}) {
     SCOPED_TRACE(name);
     const TakenFrames once = read_frames(name);
-    const Analysis plain = analyze_with(once, Copies::Auto);
+    const Analysis plain = analyze_frames(once, Copies::Auto);
     EXPECT_EQ(plain.snapshot.notes.copies, 0u);
-    const Analysis twice = analyze_with(doubled(name, 3'000), Copies::Auto);
+    const Analysis twice = analyze_frames(doubled(name, 3'000), Copies::Auto);
     EXPECT_EQ(twice.snapshot.notes.copies, once.size());
     EXPECT_EQ(twice.episodes.findings.size(), plain.episodes.findings.size());
     EXPECT_EQ(episodes_of(twice), episodes_of(plain));
-    EXPECT_GT(episodes_of(analyze_with(doubled(name, 3'000), Copies::Keep)).size(),
+    EXPECT_GT(episodes_of(analyze_frames(doubled(name, 3'000), Copies::Keep)).size(),
               episodes_of(plain).size());
   }
 }
@@ -250,7 +237,7 @@ TEST(Cases, RepeatedPacketsAreNoMirror) {
   std::ranges::copy_if(frames, std::back_inserter(cnps),
                        [](const Taken &f) { return f.packet.info & ROCE_OP_CNP; });
   ASSERT_EQ(cnps.size(), 30u);
-  EXPECT_EQ(analyze_with(cnps, Copies::Auto).snapshot.notes.copies, 0u);
+  EXPECT_EQ(analyze_frames(cnps, Copies::Auto).snapshot.notes.copies, 0u);
   // A sender replays a capture at once.
   TakenFrames replayed = read_frames("rc_send_cm_v4");
   const TakenFrames again = replayed;
@@ -258,10 +245,10 @@ TEST(Cases, RepeatedPacketsAreNoMirror) {
   replayed.insert(replayed.end(), again.begin(), again.end());
   for (size_t i = 0; i < replayed.size(); i++)
     replayed[i].ns = first + i * 1'000;
-  EXPECT_EQ(analyze_with(replayed, Copies::Auto).snapshot.notes.copies, 0u);
+  EXPECT_EQ(analyze_frames(replayed, Copies::Auto).snapshot.notes.copies, 0u);
   for (const char *name : {"dup_rc_atomic_v4", "dup_rc_read_v4", "loss_rc_send_v4",
                            "wire_m1500_drop100_vb_drv_rq-tb", "reorder_rc_send_v4"})
-    EXPECT_EQ(analyze_with(read_frames(name), Copies::Auto).snapshot.notes.copies, 0u) << name;
+    EXPECT_EQ(analyze_frames(read_frames(name), Copies::Auto).snapshot.notes.copies, 0u) << name;
 }
 
 // ---- a capture of windows around events

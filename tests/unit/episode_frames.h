@@ -80,7 +80,7 @@ inline TakenFrames read_frames(const std::string &name) {
   return frames;
 }
 
-inline Analysis analyze_frames(const TakenFrames &frames) {
+inline Analysis analyze_frames(const TakenFrames &frames, Copies copies = Copies::Keep) {
   PcapWriter file(false, 1, 0xa1b23c4d);
   for (const Taken &f : frames)
     file.packet(f.bytes, static_cast<uint32_t>(f.ns / 1'000'000'000),
@@ -88,6 +88,7 @@ inline Analysis analyze_frames(const TakenFrames &frames) {
   const TemporaryFile copy(file.bytes);
   AnalyzeRun run;
   run.options.episodes = run.options.passive_latency = true;
+  run.copies = copies;
   Result<Analysis> done = analyze(copy.path(), run);
   EXPECT_TRUE(done.ok());
   return std::move(*done);

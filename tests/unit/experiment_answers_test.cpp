@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "expect/expectation.h"
+#include "expectations.h"
 #include "experiment/experiment.h"
 
 namespace experiment_answers_test {
@@ -11,6 +12,7 @@ namespace {
 
 using namespace xr;
 using namespace xr::experiment;
+using namespace xr::test;
 using Outcome = ExperimentCheck::Outcome;
 
 Subject subject() {
@@ -107,12 +109,6 @@ RunAnswers answers() {
 }
 
 ExperimentCheck evaluate(const std::string &text, const RunAnswers *found) {
-  const auto expectation = Expectation::parse(text);
-  EXPECT_TRUE(expectation.ok()) << text << ": " << expectation.error().message;
-  if (!expectation)
-    return {};
-  const Status sound = expectation.get().check(subject());
-  EXPECT_TRUE(sound.ok()) << text << ": " << sound.error().message;
   ExperimentMeasurement measured;
   measured.flows.resize(2);
   measured.flows[0].drops = 2;
@@ -120,23 +116,18 @@ ExperimentCheck evaluate(const std::string &text, const RunAnswers *found) {
   measured.rules[0].acted = 2;
   const ExperimentPrediction prediction;
   const SampleStore samples;
-  return sound ? expectation.get().evaluate(subject(), {measured, prediction, samples, found})
-               : ExperimentCheck{};
+  return evaluate_sound(text, subject(), [&](const Expectation &expectation) {
+    return expectation.evaluate(subject(), {measured, prediction, samples, found});
+  });
 }
 ExperimentCheck evaluate(const std::string &text) {
   const RunAnswers found = answers();
   return evaluate(text, &found);
 }
 
-struct Case {
-  const char *text;
-  Outcome outcome;
-  double value, bound;
-};
-
 TEST(AnswersExpected, AreDecided) {
   using enum ExperimentCheck::Outcome;
-  for (const Case &one : std::initializer_list<Case>{
+  for (const DecidedCase &one : std::initializer_list<DecidedCase>{
            {"count(episodes) == 3", Holds, 3, 3},
            {"count(retransmissions) == 3", Holds, 3, 3},
            {"count(episodes('flow-1')) == 2", Holds, 2, 2},
@@ -264,65 +255,49 @@ TEST(AnswersExpected, WithoutAValueAreVoid) {
   EXPECT_EQ(evaluate("count(episodes) == 3", &lost).outcome, Outcome::Holds); // of events only
 }
 
-struct Refusal {
-  const char *text, *message, *hint;
-};
-
 TEST(AnswersExpected, AreRefusedBeforeTheRun) {
-  for (const Refusal &one : std::initializer_list<Refusal>{
-           {"max(episodes.recovry) < 1s", "'recovry' is not a column of episodes",
-            "did you mean recovery?"},
-           {"sum(findings.pns) == 0", "'pns' is not a column of findings", "did you mean psn?"},
-           {"sum(events.xyzzy) == 0", "'xyzzy' is not a column of events", "one of rule, did"},
-           {"count(episode) == 0", "'episode' is not a column of the run", ""},
-           {"count(episodes('flow-9')) == 0", "no episode has the name 'flow-9'",
-            "did you mean flow-1?"},
-           {"count(events('loose')) == 0", "no event has the name 'loose'", "did you mean lose?"},
-           {"count(findings('repeated_nack')) == 0", "no finding has the name 'repeated_nack'",
-            "did you mean repeated_nak?"},
-           {"count(episodes where cause == 'nack') == 0", "cause is never 'nack'",
-            "did you mean nak?"},
-           {"count(events where flow == 'flow-3') == 0", "flow is never 'flow-3'", "flow-1"},
-           {"count(events where rule == 'x') == 0", "rule is never 'x'", ""},
-           {"count(findings where kind == 'x') == 0", "kind is never 'x'", "repeated_nak"},
-           {"episodes > 3", "episodes are rows, not a number", "count(episodes)"},
-           {"max(episodes) > 3", "episodes are rows, not a number", "episodes.NAME"},
-           {"max(episodes.cause) > 3", "episodes.cause is a text, not a number", "by == and !="},
-           {"all(episodes, cause > 3)", "cause is a text, not a number", ""},
-           {"all(episodes, missing == 'nak')", "'nak' is a text, missing is none", ""},
-           {"episodes.cause == 'nak'", "episodes.cause are many values", "all(episodes"},
-           {"all(episodes, cause < 'nak')", "cause is a text, not a number", ""},
-           {"episodes.recovery < 1s", "episodes.recovery are many values", "min("},
-           {"max(episodes.recovery) < 1KB", "is a time, 1KB is a number of bytes", ""},
-           {"rate(episodes.missing) < 1", "episodes.missing is not a counter", ""},
-           {"count(episodes where missing) == 0", "'missing' is not a condition", ""},
-           {"count(go_back_n after 1ms) == 0", "go_back_n have no time", "episodes, findings"},
-           {"count(flows after 1ms) == 0", "the rows have no time", "flows.goodput_bps"},
-           {"count(episodes after 1s) == 0", "the run ends at 100ms", ""},
-       }) {
-    const auto made = Expectation::parse(one.text);
-    ASSERT_TRUE(made.ok()) << one.text << ": " << made.error().message;
-    const Status sound = made.get().check(subject());
-    ASSERT_FALSE(sound.ok()) << one.text;
-    EXPECT_NE(sound.error().message.find(one.message), std::string::npos)
-        << one.text << ": " << sound.error().message;
-    EXPECT_NE(sound.error().hint.find(one.hint), std::string::npos)
-        << one.text << ": " << sound.error().hint;
-  }
-  for (const Refusal &one : std::initializer_list<Refusal>{
-           {"count(jain where jain > 1) == 0", "'where' follows rows, and jain is none",
-            "count(episodes"},
-           {"count(episodez.missing) == 0", "'episodez' is not a kind of rows",
-            "did you mean episodes?"},
-           {"count(episodes where) == 0", "where a number or a column is needed", ""},
-           {"count(episodes where cause == 'nak' == 0", "is a second comparison", ""},
-           {"event('lose').packet == 5", "'event' is not a function", ""},
-       }) {
-    const auto made = Expectation::parse(one.text);
-    ASSERT_FALSE(made.ok()) << one.text;
-    EXPECT_NE(made.error().message.find(one.message), std::string::npos) << made.error().message;
-    EXPECT_NE(made.error().hint.find(one.hint), std::string::npos) << made.error().hint;
-  }
+  expect_refused_before_run(
+      subject(),
+      {
+          {"max(episodes.recovry) < 1s", "'recovry' is not a column of episodes",
+           "did you mean recovery?"},
+          {"sum(findings.pns) == 0", "'pns' is not a column of findings", "did you mean psn?"},
+          {"sum(events.xyzzy) == 0", "'xyzzy' is not a column of events", "one of rule, did"},
+          {"count(episode) == 0", "'episode' is not a column of the run", ""},
+          {"count(episodes('flow-9')) == 0", "no episode has the name 'flow-9'",
+           "did you mean flow-1?"},
+          {"count(events('loose')) == 0", "no event has the name 'loose'", "did you mean lose?"},
+          {"count(findings('repeated_nack')) == 0", "no finding has the name 'repeated_nack'",
+           "did you mean repeated_nak?"},
+          {"count(episodes where cause == 'nack') == 0", "cause is never 'nack'",
+           "did you mean nak?"},
+          {"count(events where flow == 'flow-3') == 0", "flow is never 'flow-3'", "flow-1"},
+          {"count(events where rule == 'x') == 0", "rule is never 'x'", ""},
+          {"count(findings where kind == 'x') == 0", "kind is never 'x'", "repeated_nak"},
+          {"episodes > 3", "episodes are rows, not a number", "count(episodes)"},
+          {"max(episodes) > 3", "episodes are rows, not a number", "episodes.NAME"},
+          {"max(episodes.cause) > 3", "episodes.cause is a text, not a number", "by == and !="},
+          {"all(episodes, cause > 3)", "cause is a text, not a number", ""},
+          {"all(episodes, missing == 'nak')", "'nak' is a text, missing is none", ""},
+          {"episodes.cause == 'nak'", "episodes.cause are many values", "all(episodes"},
+          {"all(episodes, cause < 'nak')", "cause is a text, not a number", ""},
+          {"episodes.recovery < 1s", "episodes.recovery are many values", "min("},
+          {"max(episodes.recovery) < 1KB", "is a time, 1KB is a number of bytes", ""},
+          {"rate(episodes.missing) < 1", "episodes.missing is not a counter", ""},
+          {"count(episodes where missing) == 0", "'missing' is not a condition", ""},
+          {"count(go_back_n after 1ms) == 0", "go_back_n have no time", "episodes, findings"},
+          {"count(flows after 1ms) == 0", "the rows have no time", "flows.goodput_bps"},
+          {"count(episodes after 1s) == 0", "the run ends at 100ms", ""},
+      });
+  expect_refused_by_parser({
+      {"count(jain where jain > 1) == 0", "'where' follows rows, and jain is none",
+       "count(episodes"},
+      {"count(episodez.missing) == 0", "'episodez' is not a kind of rows",
+       "did you mean episodes?"},
+      {"count(episodes where) == 0", "where a number or a column is needed", ""},
+      {"count(episodes where cause == 'nak' == 0", "is a second comparison", ""},
+      {"event('lose').packet == 5", "'event' is not a function", ""},
+  });
   Subject elsewhere = subject();
   elsewhere.no_answers = {"the wire has the captures", "left=IF,right=IF"};
   const Status sound = Expectation::parse("count(findings) == 0").get().check(elsewhere);

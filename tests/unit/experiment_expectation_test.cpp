@@ -8,13 +8,14 @@
 #include <fmt/format.h>
 
 #include "expect/columns.h"
-#include "expect/expectation.h"
+#include "expectations.h"
 
 namespace experiment_expectation_test {
 namespace {
 
 using namespace xr;
 using namespace xr::experiment;
+using namespace xr::test;
 using Outcome = ExperimentCheck::Outcome;
 
 Subject subject() {
@@ -81,39 +82,25 @@ ExperimentPrediction prediction() {
 }
 
 ExperimentCheck evaluate(const std::string &text, const RunAnswers *answers = nullptr) {
-  const auto expectation = Expectation::parse(text);
-  EXPECT_TRUE(expectation.ok()) << text << ": " << expectation.error().message;
-  if (!expectation)
-    return {};
-  const Status sound = expectation.get().check(subject());
-  EXPECT_TRUE(sound.ok()) << text << ": " << sound.error().message;
-  if (!sound)
-    return {};
-  SampleStore store;
-  expectation.get().keep_samples(store);
-  for (uint64_t ms = 10; ms <= 100; ms += 10) {
-    const auto rate = static_cast<double>(ms) * 1e8; // 1 Gbit/s at 10 ms, 10 at 100 ms
-    store.add(RowKind::Flow, 0, "goodput_bps", ms * 1'000'000, rate);
-    store.add(RowKind::Queue, 1, "backlog_bytes", ms * 1'000'000, ms == 30 ? 50'000 : 1000);
-    store.add(RowKind::Queue, 1, "marked", ms * 1'000'000, 10);
-    store.add(RowKind::Flow, 0, "alpha", ms * 1'000'000, 0.5);
-  }
-  {
+  return evaluate_sound(text, subject(), [&](const Expectation &expectation) {
+    SampleStore store;
+    expectation.keep_samples(store);
+    for (uint64_t ms = 10; ms <= 100; ms += 10) {
+      const auto rate = static_cast<double>(ms) * 1e8; // 1 Gbit/s at 10 ms, 10 at 100 ms
+      store.add(RowKind::Flow, 0, "goodput_bps", ms * 1'000'000, rate);
+      store.add(RowKind::Queue, 1, "backlog_bytes", ms * 1'000'000, ms == 30 ? 50'000 : 1000);
+      store.add(RowKind::Queue, 1, "marked", ms * 1'000'000, 10);
+      store.add(RowKind::Flow, 0, "alpha", ms * 1'000'000, 0.5);
+    }
     const ExperimentMeasurement measured = measurement();
     const ExperimentPrediction predicted = prediction();
-    return expectation.get().evaluate(subject(), {measured, predicted, store, answers});
-  }
+    return expectation.evaluate(subject(), {measured, predicted, store, answers});
+  });
 }
-
-struct Case {
-  const char *text;
-  Outcome outcome;
-  double value, bound;
-};
 
 TEST(Expectations, AreDecided) {
   using enum ExperimentCheck::Outcome;
-  for (const Case &one : std::initializer_list<Case>{
+  for (const DecidedCase &one : std::initializer_list<DecidedCase>{
            {"sum(flows.drops) == 0", Fails, 3, 0},
            {"sum(flows.drops) != 0", Holds, 3, 0},
            {"flow('flow-2').goodput_bps > 15gbit", Holds, 20e9, 15e9},
@@ -234,96 +221,78 @@ TEST(Expectations, WithoutAValueAreNotMeasured) {
   EXPECT_EQ(evaluate("flow('flow-1').fct_ns < 1s and jain > 0.5").outcome, Outcome::Unmeasured);
 }
 
-struct Refusal {
-  const char *text, *message, *hint;
-};
-
-void expect_refused(const Refusal &one, const Error &error) {
-  EXPECT_NE(error.message.find(one.message), std::string::npos)
-      << one.text << ": " << error.message;
-  EXPECT_NE(error.hint.find(one.hint), std::string::npos) << one.text << ": " << error.hint;
-}
-
 TEST(Expectations, AreRefusedByTheParser) {
   const std::string deep(200, '('), negative(200, '-');
-  for (const Refusal &one : std::initializer_list<Refusal>{
-           {"", "it ends where a number or a column is needed", "like jain("},
-           {"jain >=", "it ends where a number", ""},
-           {"jain = 1", "'=' has no meaning here", "== compares"},
-           {"jain ? 1", "'?' has no meaning here", "<="},
-           {"flow('x", "the quote before x has no end", ""},
-           {"jain > 1 2", "there is '2' where the end is needed", ""},
-           {"1 < jain < 2", "'<' is a second comparison", "between"},
-           {"(jain > 1", "it ends where ')' is needed", ""},
-           {"jain within 10%", "it ends where 'of' is needed", ""},
-           {"jain between 1 2", "there is '2' where 'and' is needed", ""},
-           {"maxx(flows.drops) > 1", "'maxx' is not a function", "did you mean max?"},
-           {"flows.goodput_bps.p9 > 1", "'p9' is not a function", "p99"},
-           {"flowz.drops > 1", "'flowz' is not a kind of rows", "flows"},
-           {"flow.drops > 1", "where ( is needed", ""},
-           {"flow(3).drops > 1", "there is '3' where a name in quotes is needed", ""},
-           {"flow('a') > 1", "where '.' is needed", ""},
-           {"all(hosts, drops == 0)", "'hosts' is not a kind of rows", "all(flows"},
-           {"all(flows drops == 0)", "where ',' is needed", ""},
-           {"jain > 5parsecs", "'5parsecs' is not a duration", "unit"},
-           {"jain > 5foo", "'5foo' is not a number of bytes", ""},
-           {"jain > 1.2.3", "'1.2.3' is not a number", ""},
-           {"jain > 11tbit", "'11tbit' is not a rate", ""},
-           {"flow('flow-1').goodput_bps after x > 1", "where a time is needed", ""},
-           {"flow('flow-1').goodput_bps after 5 > 1", "'5' is not a duration", ""},
-           {"flow('flow-1').goodput_bps after 5ms before 5ms > 1", "'after' is not earlier", ""},
-           {deep.c_str(), "it is nested too deeply", ""},
-           {negative.c_str(), "it is nested too deeply", ""},
-       }) {
-    const auto made = Expectation::parse(one.text);
-    ASSERT_FALSE(made.ok()) << one.text;
-    expect_refused(one, made.error());
-  }
+  expect_refused_by_parser({
+      {"", "it ends where a number or a column is needed", "like jain("},
+      {"jain >=", "it ends where a number", ""},
+      {"jain = 1", "'=' has no meaning here", "== compares"},
+      {"jain ? 1", "'?' has no meaning here", "<="},
+      {"flow('x", "the quote before x has no end", ""},
+      {"jain > 1 2", "there is '2' where the end is needed", ""},
+      {"1 < jain < 2", "'<' is a second comparison", "between"},
+      {"(jain > 1", "it ends where ')' is needed", ""},
+      {"jain within 10%", "it ends where 'of' is needed", ""},
+      {"jain between 1 2", "there is '2' where 'and' is needed", ""},
+      {"maxx(flows.drops) > 1", "'maxx' is not a function", "did you mean max?"},
+      {"flows.goodput_bps.p9 > 1", "'p9' is not a function", "p99"},
+      {"flowz.drops > 1", "'flowz' is not a kind of rows", "flows"},
+      {"flow.drops > 1", "where ( is needed", ""},
+      {"flow(3).drops > 1", "there is '3' where a name in quotes is needed", ""},
+      {"flow('a') > 1", "where '.' is needed", ""},
+      {"all(hosts, drops == 0)", "'hosts' is not a kind of rows", "all(flows"},
+      {"all(flows drops == 0)", "where ',' is needed", ""},
+      {"jain > 5parsecs", "'5parsecs' is not a duration", "unit"},
+      {"jain > 5foo", "'5foo' is not a number of bytes", ""},
+      {"jain > 1.2.3", "'1.2.3' is not a number", ""},
+      {"jain > 11tbit", "'11tbit' is not a rate", ""},
+      {"flow('flow-1').goodput_bps after x > 1", "where a time is needed", ""},
+      {"flow('flow-1').goodput_bps after 5 > 1", "'5' is not a duration", ""},
+      {"flow('flow-1').goodput_bps after 5ms before 5ms > 1", "'after' is not earlier", ""},
+      {deep.c_str(), "it is nested too deeply", ""},
+      {negative.c_str(), "it is nested too deeply", ""},
+  });
 }
 
 TEST(Expectations, AreRefusedBeforeTheRun) {
-  for (const Refusal &one : std::initializer_list<Refusal>{
-           {"max(flows.rate_bps) > 1gbit", "'rate_bps' is not a column of flows", "goodput_bps"},
-           {"any(flows, rate_bps > 1gbit)", "'rate_bps' is not a column of flows", "goodput_bps"},
-           {"flow('flow-1').rate_bps after 1ms > 1gbit", "'rate_bps' is not a column of flows",
-            "goodput_bps"},
-           {"sum(flows.drosp) == 0", "'drosp' is not a column of flows", "did you mean drops?"},
-           {"sum(flows.cnp_rxx) == 0", "'cnp_rxx' is not a column", "did you mean cnp_rx?"},
-           {"queue('bottleneck').backlog > 1", "'backlog' is not a column of queues", ""},
-           {"utilization > 1", "'utilization' is not a column of the run", ""},
-           {"prediction.queue > 1", "'queue' is not a column of prediction", ""},
-           {"flow('flow-9').drops == 0", "there is no flow 'flow-9'", "did you mean flow-1?"},
-           {"queue('botleneck').marked == 0", "there is no queue 'botleneck'",
-            "did you mean bottleneck?"},
-           {"sum(flows('rat-*').drops) == 0", "there is no flow 'rat-*'", "there are flow-1"},
-           {"rule('lost').acted == 0", "there is no rule 'lost'", "did you mean lose?"},
-           {"rule('lose').actd == 0", "'actd' is not a column of rules", "did you mean acted?"},
-           {"rule('lose').acted after 1ms == 0", "rules are not sampled", "whole run"},
-           {"flow('flow-*').drops == 0", "'flow-*' is 2 flows", "flows('flow-*')"},
-           {"flows.drops == 0", "flows.drops are many values", "all(flows"},
-           {"queue('bottleneck').backlog_bytes < 1KB", "is a distribution", ".mean"},
-           {"jain", "'jain' is not a condition", ""},
-           {"jain and packets > 1", "'jain' is not a condition", ""},
-           {"not jain", "'jain' is not a condition", ""},
-           {"(jain > 1) > 2", "is a condition, not a number", ""},
-           {"mean(jain) > 1", "it is one value", ""},
-           {"sum(queue('bottleneck').backlog_bytes) > 1", "sum of", "min, max, mean"},
-           {"rate(jain) > 1", "jain is not a counter", ""},
-           {"packets > 10ms", "packets is a plain number, 10ms is a time", "units are"},
-           {"flow('flow-1').goodput_bps > 10KB", "is a rate, 10KB is a number of bytes", ""},
-           {"flow('flow-1').goodput_bps within 1ms of 1gbit", "is a rate, 1ms is a time", ""},
-           {"flow('flow-1').goodput_bps between 1gbit and 1s", "is a rate, 1s is a time", ""},
-           {"flow('flow-1').alpha > 1", "alpha is only sampled over time", "after 20ms"},
-           {"flow('flow-1').drops after 1ms > 1", "drops is not sampled over time", "goodput_bps"},
-           {"flow('flow-1').goodput_bps after 100ms > 1", "the run ends at 100ms", ""},
-           {"max(queue('bottleneck').marked after 1ms) > 1", "it is one value", ""},
-       }) {
-    const auto made = Expectation::parse(one.text);
-    ASSERT_TRUE(made.ok()) << one.text << ": " << made.error().message;
-    const Status sound = made.get().check(subject());
-    ASSERT_FALSE(sound.ok()) << one.text;
-    expect_refused(one, sound.error());
-  }
+  expect_refused_before_run(
+      subject(),
+      {
+          {"max(flows.rate_bps) > 1gbit", "'rate_bps' is not a column of flows", "goodput_bps"},
+          {"any(flows, rate_bps > 1gbit)", "'rate_bps' is not a column of flows", "goodput_bps"},
+          {"flow('flow-1').rate_bps after 1ms > 1gbit", "'rate_bps' is not a column of flows",
+           "goodput_bps"},
+          {"sum(flows.drosp) == 0", "'drosp' is not a column of flows", "did you mean drops?"},
+          {"sum(flows.cnp_rxx) == 0", "'cnp_rxx' is not a column", "did you mean cnp_rx?"},
+          {"queue('bottleneck').backlog > 1", "'backlog' is not a column of queues", ""},
+          {"utilization > 1", "'utilization' is not a column of the run", ""},
+          {"prediction.queue > 1", "'queue' is not a column of prediction", ""},
+          {"flow('flow-9').drops == 0", "there is no flow 'flow-9'", "did you mean flow-1?"},
+          {"queue('botleneck').marked == 0", "there is no queue 'botleneck'",
+           "did you mean bottleneck?"},
+          {"sum(flows('rat-*').drops) == 0", "there is no flow 'rat-*'", "there are flow-1"},
+          {"rule('lost').acted == 0", "there is no rule 'lost'", "did you mean lose?"},
+          {"rule('lose').actd == 0", "'actd' is not a column of rules", "did you mean acted?"},
+          {"rule('lose').acted after 1ms == 0", "rules are not sampled", "whole run"},
+          {"flow('flow-*').drops == 0", "'flow-*' is 2 flows", "flows('flow-*')"},
+          {"flows.drops == 0", "flows.drops are many values", "all(flows"},
+          {"queue('bottleneck').backlog_bytes < 1KB", "is a distribution", ".mean"},
+          {"jain", "'jain' is not a condition", ""},
+          {"jain and packets > 1", "'jain' is not a condition", ""},
+          {"not jain", "'jain' is not a condition", ""},
+          {"(jain > 1) > 2", "is a condition, not a number", ""},
+          {"mean(jain) > 1", "it is one value", ""},
+          {"sum(queue('bottleneck').backlog_bytes) > 1", "sum of", "min, max, mean"},
+          {"rate(jain) > 1", "jain is not a counter", ""},
+          {"packets > 10ms", "packets is a plain number, 10ms is a time", "units are"},
+          {"flow('flow-1').goodput_bps > 10KB", "is a rate, 10KB is a number of bytes", ""},
+          {"flow('flow-1').goodput_bps within 1ms of 1gbit", "is a rate, 1ms is a time", ""},
+          {"flow('flow-1').goodput_bps between 1gbit and 1s", "is a rate, 1s is a time", ""},
+          {"flow('flow-1').alpha > 1", "alpha is only sampled over time", "after 20ms"},
+          {"flow('flow-1').drops after 1ms > 1", "drops is not sampled over time", "goodput_bps"},
+          {"flow('flow-1').goodput_bps after 100ms > 1", "the run ends at 100ms", ""},
+          {"max(queue('bottleneck').marked after 1ms) > 1", "it is one value", ""},
+      });
   Subject bare = subject();
   bare.samples = false;
   bare.no_prediction = "the flows are not of dcqcn";

@@ -3,11 +3,13 @@
 // states of flows.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <mutex>
 #include <queue>
 #include <random>
 #include <set>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -431,6 +433,46 @@ size_t sequences() {
 TEST_F(States, AnyOrderOfControlCallsIsAnswered) {
   for (unsigned seed = 0; seed < sequences() && !HasFatalFailure(); seed++)
     sequence(seed);
+}
+
+// Clients that do not wait for each other, while time passes and the server samples. Also run under
+// ThreadSanitizer (tools/test thread).
+TEST_F(States, SeveralClientsAtOnce) {
+  configure();
+  const std::pair<const char *, Json> requests[] = {
+      {"/control/state",
+       {{"choice", "traffic"}, {"traffic", {{"flow_transmit", {{"state", "start"}}}}}}},
+      {"/control/state",
+       {{"choice", "traffic"}, {"traffic", {{"flow_transmit", {{"state", "pause"}}}}}}},
+      {"/monitor/metrics", {{"choice", "flow"}, {"flow", Json::object()}}},
+      {"/monitor/metrics", {{"choice", "port"}, {"port", Json::object()}}},
+      {"/control/state",
+       {{"choice", "protocol"}, {"protocol", {{"choice", "all"}, {"all", {{"state", "start"}}}}}}},
+      {"/monitor/states", {{"choice", "ipv4_neighbors"}}}};
+  std::atomic<bool> asked = false;
+  std::atomic<int> answered = 0;
+  constexpr int kClients = 3, kRequests = 60;
+  std::vector<std::thread> clients;
+  for (int client = 0; client < kClients; client++)
+    clients.emplace_back([&, client] {
+      for (int i = 0; i < kRequests; i++) {
+        const auto &[path, body] = requests[static_cast<size_t>(client + i) % std::size(requests)];
+        answered += generator_.answer({"POST", path, body.dump()}).status == 200;
+        if (client == 0 && i % 20 == 19)
+          answered += generator_.answer({"POST", "/config", configuration_}).status == 200;
+      }
+    });
+  std::thread time([&] {
+    for (uint64_t at = 1; !asked; at++) {
+      net_.run_until(1'000'000'000 + at * 5'000'000);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  });
+  for (std::thread &client : clients)
+    client.join();
+  asked = true;
+  time.join();
+  EXPECT_EQ(answered, kClients * kRequests + kRequests / 20);
 }
 
 } // namespace

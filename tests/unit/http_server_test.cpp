@@ -6,49 +6,21 @@
 #include <chrono>
 #include <thread>
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-
-#include "base/fd.h"
 #include "http/server.h"
+#include "http_client.h"
 
 namespace xr::http::http_server_test {
 namespace {
 
 using namespace std::chrono_literals;
+using test::received;
 
 struct Served {
   Server server;
 
-  // A connection that has sent `text`.
-  Fd send(const std::string &text) const {
-    Fd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const timeval patience{20, 0};
-    setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(server.listen().port);
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(connect(fd.get(), reinterpret_cast<const sockaddr *>(&to), sizeof(to)), 0);
-    EXPECT_EQ(::send(fd.get(), text.data(), text.size(), MSG_NOSIGNAL),
-              static_cast<ssize_t>(text.size()));
-    return fd;
-  }
+  Fd send(const std::string &text) const { return test::send_to(server.listen().port, text); }
   uint64_t refused(const std::string &reason) const { return server.refused().at(reason); }
 };
-
-// Until the server ends the connection, or has sent `until`.
-std::string received(const Fd &fd, const std::string &until = "nothing") {
-  std::string text;
-  char bytes[4096];
-  for (ssize_t got; (got = recv(fd.get(), bytes, sizeof(bytes), 0)) > 0;) {
-    text.append(bytes, static_cast<size_t>(got));
-    if (text.find(until) != std::string::npos)
-      break;
-  }
-  return text;
-}
 
 Served serve(size_t threads, const WebConfig &config = {}, size_t most_body = 1000) {
   ServerOptions options;
@@ -164,6 +136,19 @@ TEST(HttpServer, ANewConfigurationHoldsAtOnce) {
   EXPECT_EQ(received(idle).find("200 OK"), std::string::npos);
   EXPECT_NE(received(at.send("GET /b HTTP/1.1\r\nConnection: close\r\n\r\n")).find(" 401 "),
             std::string::npos);
+}
+
+// A client that has connected is answered, by the new configuration.
+TEST(HttpServer, ANewConfigurationLosesNoFirstRequest) {
+  Served at = serve(4);
+  const Fd fd = at.send("");
+  std::this_thread::sleep_for(50ms); // a thread has it
+  WebConfig config;
+  config.token = "geheim";
+  at.server.use(Access::make(config).get());
+  const std::string request = "GET /a HTTP/1.1\r\n\r\n";
+  ::send(fd.get(), request.data(), request.size(), MSG_NOSIGNAL);
+  EXPECT_TRUE(received(fd).starts_with("HTTP/1.1 401 "));
 }
 
 TEST(HttpServer, ReportsAnAddressInUse) {

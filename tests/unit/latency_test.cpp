@@ -313,6 +313,14 @@ public:
     for (; count; count--)
       request(at_ += us, kSendMiddle, psn_++);
   }
+  // 1 us after the last packet.
+  void cnp_now() { cnp(at_ + 1); }
+  // `before` packets, a CNP, and `after` packets; each `us` after the one before.
+  void cnp_between(int before, uint64_t us_before, int after, uint64_t us_after) {
+    packets(before, us_before);
+    cnp_now();
+    packets(after, us_after);
+  }
   uint64_t at() const { return at_; }
   void skip(uint64_t us) { at_ += us; }
   void again(uint32_t back) { request(++at_, kSendMiddle, psn_ - back); }
@@ -322,6 +330,10 @@ public:
     EXPECT_EQ(found.cnps_unmeasured, unmeasured);
     EXPECT_EQ(found.cnps_close, close);
   }
+  void expect_no_fall(uint64_t steady, uint64_t unmeasured) const {
+    expect_none(ROCE_LATENCY_FALL);
+    expect_untimed(steady, unmeasured, 0);
+  }
 
 private:
   uint64_t at_ = 100;
@@ -330,9 +342,8 @@ private:
 
 TEST(Latency, FromACnpToTheFallOfTheRate) {
   Paced t;
-  t.packets(20, 2);
-  t.cnp(t.at() + 1);
-  t.packets(3, 2); // the third is due 6 us later, the first late one 8 us: 7 us after the CNP
+  t.cnp_between(20, 2, 3,
+                2); // the third is due 6 us later, the first late one 8 us: 7 us after the CNP
   t.packets(40, 4);
   t.expect(ROCE_LATENCY_FALL, false, 1, 7, 7);
   t.expect(ROCE_LATENCY_FALL, true, 0, 0, 0);
@@ -342,28 +353,20 @@ TEST(Latency, FromACnpToTheFallOfTheRate) {
 TEST(Latency, ARateThatDoesNotFallIsSteady) {
   for (const uint64_t after : {4, 3, 2}) { // the same, and faster
     Paced t;
-    t.packets(20, 4);
-    t.cnp(t.at() + 1);
-    t.packets(40, after);
-    t.expect_none(ROCE_LATENCY_FALL);
-    t.expect_untimed(1, 0, 0);
+    t.cnp_between(20, 4, 40, after);
+    t.expect_no_fall(1, 0);
   }
   Paced pause; // one late packet is no rate
-  pause.packets(20, 4);
-  pause.cnp(pause.at() + 1);
-  pause.packets(5, 4);
+  pause.cnp_between(20, 4, 5, 4);
   pause.packets(1, 40);
   pause.packets(26, 4);
-  pause.expect_none(ROCE_LATENCY_FALL);
-  pause.expect_untimed(1, 0, 0);
+  pause.expect_no_fall(1, 0);
 }
 
 TEST(Latency, AFallAfterAnotherCnpIsAnUpperBound) {
   Paced t;
-  t.packets(20, 2);
-  t.cnp(t.at() + 1);
-  t.packets(2, 2);
-  t.cnp(t.at() + 1); // 4 us after the first
+  t.cnp_between(20, 2, 2, 2);
+  t.cnp_now(); // 4 us after the first
   t.packets(2, 2);
   t.packets(40, 4);
   t.expect(ROCE_LATENCY_FALL, true, 1, 9, 9);
@@ -371,10 +374,8 @@ TEST(Latency, AFallAfterAnotherCnpIsAnUpperBound) {
   t.expect_untimed(0, 0, 1);
   // one after it is of no account
   Paced later;
-  later.packets(20, 2);
-  later.cnp(later.at() + 1);
-  later.packets(10, 4);
-  later.cnp(later.at() + 1);
+  later.cnp_between(20, 2, 10, 4);
+  later.cnp_now();
   later.packets(40, 4);
   later.expect(ROCE_LATENCY_FALL, false, 1, 1, 1);
   later.expect_untimed(0, 0, 1);
@@ -382,13 +383,11 @@ TEST(Latency, AFallAfterAnotherCnpIsAnUpperBound) {
 
 TEST(Latency, ACnpIsMeasuredAgain200usAfterAnother) {
   Paced t;
-  t.packets(20, 2);
-  t.cnp(t.at() + 1);
-  t.packets(40, 3);
+  t.cnp_between(20, 2, 40, 3);
   t.packets(30, 2);
-  t.cnp(t.at() + 1); // 181 us after
+  t.cnp_now(); // 181 us after
   t.packets(100, 2);
-  t.cnp(t.at() + 1); // 200 us after that
+  t.cnp_now(); // 200 us after that
   t.packets(40, 3);
   t.expect(ROCE_LATENCY_FALL, false, 2, 1, 1);
   t.expect_untimed(0, 0, 1);
@@ -396,43 +395,28 @@ TEST(Latency, ACnpIsMeasuredAgain200usAfterAnother) {
 
 TEST(Latency, TooFewPacketsAroundACnp) {
   Paced few;
-  few.packets(15, 2);
-  few.cnp(few.at() + 1);
-  few.packets(40, 4);
-  few.expect_none(ROCE_LATENCY_FALL);
-  few.expect_untimed(0, 1, 0);
+  few.cnp_between(15, 2, 40, 4);
+  few.expect_no_fall(0, 1);
   Paced end; // of the capture
-  end.packets(16, 2);
-  end.cnp(end.at() + 1);
-  end.packets(31, 4);
-  end.expect_none(ROCE_LATENCY_FALL);
-  end.expect_untimed(0, 1, 0);
+  end.cnp_between(16, 2, 31, 4);
+  end.expect_no_fall(0, 1);
   Paced idle; // before the CNP
   idle.packets(20, 2);
   idle.skip(250);
   idle.cnp(idle.at());
   idle.packets(40, 4);
-  idle.expect_none(ROCE_LATENCY_FALL);
-  idle.expect_untimed(0, 1, 0);
+  idle.expect_no_fall(0, 1);
   Paced slow; // 5 packets in 200 us after it; the next shows that they have passed
-  slow.packets(20, 20);
-  slow.cnp(slow.at() + 1);
-  slow.packets(8, 40);
-  slow.expect_none(ROCE_LATENCY_FALL);
-  slow.expect_untimed(0, 1, 0);
+  slow.cnp_between(20, 20, 8, 40);
+  slow.expect_no_fall(0, 1);
   Paced enough; // 9 packets
-  enough.packets(20, 10);
-  enough.cnp(enough.at() + 1);
-  enough.packets(14, 20);
+  enough.cnp_between(20, 10, 14, 20);
   enough.expect(ROCE_LATENCY_FALL, false, 1, 9, 9);
   Paced again; // go-back-N disturbs the pace
-  again.packets(20, 2);
-  again.cnp(again.at() + 1);
-  again.packets(10, 4);
+  again.cnp_between(20, 2, 10, 4);
   again.again(5);
   again.packets(40, 4);
-  again.expect_none(ROCE_LATENCY_FALL);
-  again.expect_untimed(0, 1, 0);
+  again.expect_no_fall(0, 1);
 }
 
 TEST(Latency, WhatFellBeforeTheCnpIsNotItsEffect) {
@@ -440,8 +424,7 @@ TEST(Latency, WhatFellBeforeTheCnpIsNotItsEffect) {
   t.packets(20, 2);
   t.cnp(t.at() + 3); // the next packet is late already
   t.packets(40, 4);
-  t.expect_none(ROCE_LATENCY_FALL);
-  t.expect_untimed(0, 1, 0);
+  t.expect_no_fall(0, 1);
 }
 
 } // namespace

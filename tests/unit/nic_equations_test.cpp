@@ -18,96 +18,92 @@ roce_stream &requests(Snapshot &s) { return s.streams[0]; }
 roce_stream &responses(Snapshot &s) { return s.streams[1]; }
 
 template <int kSyndrome> void naks(Snapshot &s, uint32_t n) { s.totals.aeth[kSyndrome] = n; }
-constexpr Passes kPsnNaks = naks<ROCE_AETH_NAK_PSN_SEQUENCE_ERROR>,
-                 kRnrNaks = naks<ROCE_AETH_RNR_NAK>,
-                 kAccessNaks = naks<ROCE_AETH_NAK_REMOTE_ACCESS_ERROR>,
-                 kInvalidNaks = naks<ROCE_AETH_NAK_INVALID_REQUEST>;
-
 template <int kCounter> void in_requests(Snapshot &s, uint32_t n) {
   requests(s).counter_low[kCounter] = n;
 }
 template <int kCounter> void in_responses(Snapshot &s, uint32_t n) {
   responses(s).counter_low[kCounter] = n;
 }
-constexpr Passes kGaps = in_requests<ROCE_GAPS>, kDuplicates = in_requests<ROCE_DUPLICATES>,
-                 kRewinds = in_requests<ROCE_REWINDS>, kCe = in_requests<ROCE_STREAM_CE>,
-                 kResponseGaps = in_responses<ROCE_GAPS>, kCnps = in_responses<ROCE_STREAM_CNPS>;
-
 void packets(Snapshot &s, uint32_t n) { requests(s).packets = n - responses(s).packets; }
 void bad_icrcs(Snapshot &, uint32_t) {} // a port does not see them
 
-struct Counter {
-  const char *name;
+// A row of the report, and what passes the port for it.
+struct Event {
   Side side;
-  const char *words; // of its row
+  const char *words;
   Passes passes;
-  const char *verdict = "equal"; // when as many passed as it counted
+  const char *verdict = "equal"; // when as many passed as the NIC counted
 };
 constexpr auto kTo = Side::ToNic, kFrom = Side::FromNic;
+constexpr Event kDuplicatesTo{kTo, "duplicate requests to it", in_requests<ROCE_DUPLICATES>},
+    kRnrNaksTo{kTo, "RNR NAKs to it", naks<ROCE_AETH_RNR_NAK>},
+    kPsnNaksTo{kTo, "PSN NAKs to it", naks<ROCE_AETH_NAK_PSN_SEQUENCE_ERROR>},
+    kRewindsFrom{kFrom, "rewinds of its requests", in_requests<ROCE_REWINDS>},
+    kResponseGapsTo{kTo, "gaps of responses to it", in_responses<ROCE_GAPS>},
+    kGapsTo{kTo, "gaps of requests to it", in_requests<ROCE_GAPS>},
+    kPsnNaksFrom{kFrom, "PSN NAKs from it", naks<ROCE_AETH_NAK_PSN_SEQUENCE_ERROR>},
+    kRnrNaksFrom{kFrom, "RNR NAKs from it", naks<ROCE_AETH_RNR_NAK>},
+    kInvalidNaksTo{kTo, "invalid-request NAKs to it", naks<ROCE_AETH_NAK_INVALID_REQUEST>},
+    kAccessNaksTo{kTo, "access NAKs to it", naks<ROCE_AETH_NAK_REMOTE_ACCESS_ERROR>},
+    kAccessNaksFrom{kFrom, "access NAKs from it", naks<ROCE_AETH_NAK_REMOTE_ACCESS_ERROR>},
+    kCnpsTo{kTo, "CNPs to it", in_responses<ROCE_STREAM_CNPS>},
+    kCeTo{kTo, "CE marks to it", in_requests<ROCE_STREAM_CE>},
+    kCnpsFrom{kFrom, "CNPs from it", in_responses<ROCE_STREAM_CNPS>},
+    kBadIcrcsTo{kTo, "bad iCRCs to it", bad_icrcs, "unseen"},
+    kPacketsFrom{kFrom, "packets from it", packets}, kPacketsTo{kTo, "packets to it", packets};
+
+struct Counter {
+  const char *name;
+  Event event;
+};
 
 // hw/mlx5/counters.c: retrans_q_cnts, out_of_seq_q_cnts, basic_q_cnts, extended_err_cnts (32 bits
 // of query_q_counter_out), cong_cnts and ext_ppcnt_cnts (64 bits).
-constexpr Counter kMlx5[] = {
-    {"duplicate_request", kTo, "duplicate requests to it", kDuplicates},
-    {"rnr_nak_retry_err", kTo, "RNR NAKs to it", kRnrNaks},
-    {"packet_seq_err", kTo, "PSN NAKs to it", kPsnNaks},
-    {"packet_seq_err", kFrom, "rewinds of its requests", kRewinds},
-    {"local_ack_timeout_err", kFrom, "rewinds of its requests", kRewinds},
-    {"implied_nak_seq_err", kTo, "gaps of responses to it", kResponseGaps},
-    {"out_of_sequence", kTo, "gaps of requests to it", kGaps},
-    {"out_of_sequence", kFrom, "PSN NAKs from it", kPsnNaks},
-    {"out_of_buffer", kFrom, "RNR NAKs from it", kRnrNaks},
-    {"req_remote_invalid_request", kTo, "invalid-request NAKs to it", kInvalidNaks},
-    {"req_remote_access_errors", kTo, "access NAKs to it", kAccessNaks},
-    {"resp_remote_access_errors", kFrom, "access NAKs from it", kAccessNaks},
-    {"rp_cnp_ignored", kTo, "CNPs to it", kCnps},
-    {"rp_cnp_handled", kTo, "CNPs to it", kCnps},
-    {"np_ecn_marked_roce_packets", kTo, "CE marks to it", kCe},
-    {"np_cnp_sent", kFrom, "CNPs from it", kCnps},
-    {"rx_icrc_encapsulated", kTo, "bad iCRCs to it", bad_icrcs, "unseen"},
-};
+constexpr Counter kMlx5[] = {{"duplicate_request", kDuplicatesTo},
+                             {"rnr_nak_retry_err", kRnrNaksTo},
+                             {"packet_seq_err", kPsnNaksTo},
+                             {"packet_seq_err", kRewindsFrom},
+                             {"local_ack_timeout_err", kRewindsFrom},
+                             {"implied_nak_seq_err", kResponseGapsTo},
+                             {"out_of_sequence", kGapsTo},
+                             {"out_of_sequence", kPsnNaksFrom},
+                             {"out_of_buffer", kRnrNaksFrom},
+                             {"req_remote_invalid_request", kInvalidNaksTo},
+                             {"req_remote_access_errors", kAccessNaksTo},
+                             {"resp_remote_access_errors", kAccessNaksFrom},
+                             {"rp_cnp_ignored", kCnpsTo},
+                             {"rp_cnp_handled", kCnpsTo},
+                             {"np_ecn_marked_roce_packets", kCeTo},
+                             {"np_cnp_sent", kCnpsFrom},
+                             {"rx_icrc_encapsulated", kBadIcrcsTo}};
 
 // hw/irdma/verbs.c: irdma_hw_stat_names[], later irdma_hw_stat_descs[]. The third generation of
 // NICs brought names, and changed none of the second's that are here.
-constexpr Counter kIrdma[] = {
-    {"cnpHandled", kTo, "CNPs to it", kCnps},
-    {"cnpIgnored", kTo, "CNPs to it", kCnps},
-    {"cnpSent", kFrom, "CNPs from it", kCnps},
-    {"RxECNMrkd", kTo, "CE marks to it", kCe},
-    // the third generation's
-    {"RNR sent", kFrom, "RNR NAKs from it", kRnrNaks},
-    {"RNR received", kTo, "RNR NAKs to it", kRnrNaks},
-    {"Nak Sequence Error", kTo, "PSN NAKs to it", kPsnNaks},
-    {"Rcvd Out of order packets", kTo, "gaps of requests to it", kGaps},
-    {"CRC errors", kTo, "bad iCRCs to it", bad_icrcs, "unseen"},
-};
+constexpr Counter kIrdma[] = {{"cnpHandled", kCnpsTo},
+                              {"cnpIgnored", kCnpsTo},
+                              {"cnpSent", kCnpsFrom},
+                              {"RxECNMrkd", kCeTo},
+                              // the third generation's
+                              {"RNR sent", kRnrNaksFrom},
+                              {"RNR received", kRnrNaksTo},
+                              {"Nak Sequence Error", kPsnNaksTo},
+                              {"Rcvd Out of order packets", kGapsTo},
+                              {"CRC errors", kBadIcrcsTo}};
 
 // hw/bnxt_re/hw_counters.c: bnxt_re_stat_descs[].
-constexpr Counter kBnxt[] = {
-    {"to_retransmits", kFrom, "rewinds of its requests", kRewinds},
-    {"seq_err_naks_rcvd", kTo, "PSN NAKs to it", kPsnNaks},
-    {"seq_err_naks_rcvd", kFrom, "rewinds of its requests", kRewinds},
-    {"rnr_naks_rcvd", kTo, "RNR NAKs to it", kRnrNaks},
-    {"dup_req", kTo, "duplicate requests to it", kDuplicates},
-    {"oos_drop_count", kTo, "gaps of requests to it", kGaps},
-    {"tx_cnp_pkts", kFrom, "CNPs from it", kCnps},
-    {"rx_cnp_pkts", kTo, "CNPs to it", kCnps},
-    {"rx_ecn_marked_pkts", kTo, "CE marks to it", kCe},
-};
+constexpr Counter kBnxt[] = {{"to_retransmits", kRewindsFrom},    {"seq_err_naks_rcvd", kPsnNaksTo},
+                             {"seq_err_naks_rcvd", kRewindsFrom}, {"rnr_naks_rcvd", kRnrNaksTo},
+                             {"dup_req", kDuplicatesTo},          {"oos_drop_count", kGapsTo},
+                             {"tx_cnp_pkts", kCnpsFrom},          {"rx_cnp_pkts", kCnpsTo},
+                             {"rx_ecn_marked_pkts", kCeTo}};
 
 // sw/rxe/rxe_hw_counters.c: rxe_counter_name[], later rxe_counter_descs[]. rxe_resp.c counts an
 // out-of-sequence request when it sends the NAK.
-constexpr Counter kRxe[] = {
-    {"sent_pkts", kFrom, "packets from it", packets},
-    {"rcvd_pkts", kTo, "packets to it", packets},
-    {"duplicate_request", kTo, "duplicate requests to it", kDuplicates},
-    {"out_of_seq_request", kTo, "gaps of requests to it", kGaps},
-    {"out_of_seq_request", kFrom, "PSN NAKs from it", kPsnNaks},
-    {"rcvd_rnr_err", kTo, "RNR NAKs to it", kRnrNaks},
-    {"send_rnr_err", kFrom, "RNR NAKs from it", kRnrNaks},
-    {"rcvd_seq_err", kTo, "PSN NAKs to it", kPsnNaks},
-    {"completer_retry_err", kFrom, "rewinds of its requests", kRewinds},
-};
+constexpr Counter kRxe[] = {{"sent_pkts", kPacketsFrom},          {"rcvd_pkts", kPacketsTo},
+                            {"duplicate_request", kDuplicatesTo}, {"out_of_seq_request", kGapsTo},
+                            {"out_of_seq_request", kPsnNaksFrom}, {"rcvd_rnr_err", kRnrNaksTo},
+                            {"send_rnr_err", kRnrNaksFrom},       {"rcvd_seq_err", kPsnNaksTo},
+                            {"completer_retry_err", kRewindsFrom}};
 
 struct Driver {
   const char *name;
@@ -121,17 +117,17 @@ class NicEquations : public ::testing::TestWithParam<Driver> {
 protected:
   // Where `n` of them passed the port, and the NIC counted `counted`; nothing else did.
   static NicEquation judge(const Counter &counter, uint32_t n, uint64_t counted) {
-    const bool to = counter.side == kTo;
+    const bool to = counter.event.side == kTo;
     const char *src = to ? kPeer : kNic, *dst = to ? kNic : kPeer;
     Snapshot wire;
     wire.streams = {stream(src, dst, ROCE_KIND_REQUEST, 1),
                     stream(src, dst, ROCE_KIND_RESPONSE, 1)};
-    counter.passes(wire, n);
+    counter.event.passes(wire, n);
     HwCounters counters;
     for (const Counter &other : GetParam().counters)
       counters[other.name] = 0;
     counters[counter.name] = counted;
-    return row(since_ever(wire, counters, GetParam().name), counter.words);
+    return row(since_ever(wire, counters, GetParam().name), counter.event.words);
   }
 };
 
@@ -139,17 +135,17 @@ TEST_P(NicEquations, EachCounterIsOfWhatPasses) {
   for (const Counter &counter : GetParam().counters) {
     SCOPED_TRACE(counter.name);
     const NicEquation e = judge(counter, 7, 7);
-    EXPECT_EQ(e.verdict, counter.verdict) << counter.words;
-    EXPECT_EQ(e.nic, 7u) << counter.words;
+    EXPECT_EQ(e.verdict, counter.event.verdict) << counter.event.words;
+    EXPECT_EQ(e.nic, 7u) << counter.event.words;
     EXPECT_TRUE(e.equation.ends_with(" = " + std::string(counter.name)) ||
                 e.equation.find(std::string(" + ") + counter.name) != std::string::npos ||
                 e.equation.find(std::string(counter.name) + " + ") != std::string::npos)
         << e.equation;
-    if (counter.verdict == std::string("unseen"))
+    if (counter.event.verdict == std::string("unseen"))
       continue;
-    EXPECT_EQ(e.wire, 7u) << counter.words;
-    EXPECT_EQ(judge(counter, 7, 6).verdict, "mismatch") << counter.words;
-    EXPECT_EQ(judge(counter, 7, 8).verdict, "uncertain") << counter.words;
+    EXPECT_EQ(e.wire, 7u) << counter.event.words;
+    EXPECT_EQ(judge(counter, 7, 6).verdict, "mismatch") << counter.event.words;
+    EXPECT_EQ(judge(counter, 7, 8).verdict, "uncertain") << counter.event.words;
   }
 }
 
@@ -157,7 +153,7 @@ TEST_P(NicEquations, EachCounterIsOfWhatPasses) {
 TEST_P(NicEquations, EachIsInTheKernel) {
   std::set<std::tuple<std::string, Side, std::string>> known;
   for (const Counter &counter : GetParam().counters)
-    known.insert({counter.name, counter.side, counter.words});
+    known.insert({counter.name, counter.event.side, counter.event.words});
   size_t named = 0;
   for (const Equation &equation : equations_of(GetParam().name))
     for (const char *name : equation.counters) {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "experiment/settings.h"
+#include "experiment/settled_file.h"
 #include "parse/words.h"
 
 namespace xr::experiment {

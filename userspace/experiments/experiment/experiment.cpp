@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "experiment/read.h"
-#include "experiment/settings.h"
+#include "experiment/settled_file.h"
 #include "experiment/sweep.h"
 #include "parse/value.h"
 #include "parse/words.h"
@@ -339,17 +339,6 @@ Status check_used(const YamlReader &reader, const YAML::Node &root, const Settle
                         fmt::format("{{{}}} in a value of the file, or leave it out", name)});
   return {};
 }
-
-} // namespace
-
-Result<std::pair<std::string, std::string>> parse_setting(const std::string &word) {
-  const size_t equals = word.find('=');
-  if (equals == std::string::npos || equals == 0)
-    return parse::wrong(word, "KEY=VALUE", "like duration=10ms or topology.star.senders=8");
-  return std::pair(word.substr(0, equals), word.substr(equals + 1));
-}
-
-namespace {
 
 // Lines keep their numbers. A sweep that shares a line or an anchor with other keys stays.
 std::string without_sweep(const std::string &text) {

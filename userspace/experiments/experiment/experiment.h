@@ -4,12 +4,12 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/result.h"
 #include "expect/expectation.h"
 #include "experiment/rules.h"
+#include "experiment/settings.h"
 #include "model/experiment_result.h"
 #include "simulate/scenario.h"
 
@@ -30,11 +30,6 @@ struct Experiment {
   ExperimentPrediction prediction;
   std::vector<Expectation> expectations; // all checked
 };
-
-// Values of keys: of --set, or of one point of a sweep.
-using Settings = std::vector<std::pair<std::string, std::string>>;
-// "KEY=VALUE".
-Result<std::pair<std::string, std::string>> parse_setting(const std::string &word);
 
 class ExperimentFile {
 public:

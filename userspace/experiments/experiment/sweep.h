@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "experiment/experiment.h"
 #include "experiment/settings.h"
+#include "experiment/settled_file.h"
 
 namespace xr::experiment {
 

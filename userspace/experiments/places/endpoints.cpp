@@ -2,7 +2,6 @@
 #include "places/endpoints.h"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <chrono>
 #include <mutex>
@@ -19,6 +18,7 @@
 #include "endpoint/wire.h"
 #include "host/link.h"
 #include "host/netns.h"
+#include "places/part.h"
 #include "wire/link_words.h"
 #include "xdp-roce/congestion.h"
 
@@ -48,40 +48,6 @@ datapath::AttachOptions attach_options(const Plan &plan, bool ours,
       options.features |= ROCE_FEATURE_CAPTURE;
   return options;
 }
-
-// One of the three in its thread.
-template <typename Run> struct Part {
-  std::optional<Run> run;
-  std::thread thread;
-  std::atomic<bool> stop = false, ended = false;
-  Status status; // valid when it has ended
-  bool closed = false;
-
-  void start() {
-    start(0ns, [](const auto &) {});
-  }
-  void start(std::chrono::nanoseconds interval, auto on_report) {
-    thread = std::thread([this, interval, on_report] {
-      status = run->run(stop, interval, [&](const auto &report) {
-        on_report(report);
-        return true;
-      });
-      ended = true;
-    });
-  }
-  void end() {
-    stop = true;
-    if (thread.joinable())
-      thread.join();
-  }
-  Status close() {
-    end();
-    if (!run || std::exchange(closed, true))
-      return {};
-    const Status done = run->close();
-    return status ? done : status;
-  }
-};
 
 uint64_t wire_memory(const Plan &plan) {
   const double smallest = std::max(plan.frame_bytes, 64.0);

@@ -54,25 +54,9 @@ Status World::build_fluid() {
   return {};
 }
 
-void World::run_fluid_until(uint64_t ns) {
-  for (;;) {
-    ns = std::min(ns, scenario_.duration_ns); // which a job may end
-    const uint64_t event = fluid_->next(), action = actions_.empty() ? kNever : actions_.top().at;
-    const uint64_t at = std::min(event, action);
-    if (at > ns)
-      break;
-    now_ = at;
-    if (action <= event) {
-      const Action next = actions_.top();
-      actions_.pop();
-      act(next);
-      continue;
-    }
-    totals_.events++;
-    for (uint32_t flow; fluid_->take(now_, flow);)
-      fluid_arrived(flow);
-  }
-  now_ = std::max(now_, ns);
+void World::run_fluid_event() {
+  for (uint32_t flow; fluid_->take(now_, flow);)
+    fluid_arrived(flow);
 }
 
 World::FluidWay World::way_of(const FlowRun &run, const flow::Flow &flow) const {

@@ -20,14 +20,25 @@ const FrameTotals &World::totals() {
   return totals_;
 }
 
-void World::run_until(uint64_t ns) {
-  if (fluid_)
-    return run_fluid_until(ns);
+inline void World::run_packet_event() {
+  const uint32_t entity = queue_.entity();
+  const auto wires = static_cast<uint32_t>(ports_.size());
+  if (entity < wires)
+    run_wire(entity);
+  else if (entity < wires + network_.hosts) [[likely]]
+    run_host(entity - wires);
+  else
+    run_point(entity - wires - network_.hosts);
+}
+
+// Of actions and events at one time, the actions come first. `next_event`: its time.
+template <typename Next, typename Run>
+inline void World::run_events(uint64_t ns, Next next_event, Run run_event) {
   ns = std::min(ns, scenario_.duration_ns);
   for (;;) {
     if (scenario_.until_done) [[unlikely]]
       ns = std::min(ns, scenario_.duration_ns); // which a job may end
-    const uint64_t event = queue_.time(), action = actions_.empty() ? kNever : actions_.top().at;
+    const uint64_t event = next_event(), action = actions_.empty() ? kNever : actions_.top().at;
     const uint64_t at = std::min(event, action);
     if (at > ns)
       break;
@@ -39,16 +50,18 @@ void World::run_until(uint64_t ns) {
       continue;
     }
     totals_.events++;
-    const uint32_t entity = queue_.entity();
-    const auto wires = static_cast<uint32_t>(ports_.size());
-    if (entity < wires)
-      run_wire(entity);
-    else if (entity < wires + network_.hosts) [[likely]]
-      run_host(entity - wires);
-    else
-      run_point(entity - wires - network_.hosts);
+    run_event();
   }
   now_ = std::max(now_, ns);
+}
+
+void World::run_until(uint64_t ns) {
+  if (fluid_)
+    run_events(
+        ns, [this] { return fluid_->next(); }, [this] { run_fluid_event(); });
+  else
+    run_events(
+        ns, [this] { return queue_.time(); }, [this] { run_packet_event(); });
 }
 
 void World::act(const Action &action) {

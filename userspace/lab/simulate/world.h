@@ -92,6 +92,9 @@ private:
   void at(uint64_t time, Action::Kind kind, uint32_t number);
 
   // world.cpp
+  template <typename Next, typename Run>
+  void run_events(uint64_t ns, Next next_event, Run run_event);
+  void run_packet_event();
   void act(const Action &action);
   void change(uint32_t number);
   void pause(uint32_t number);
@@ -220,7 +223,7 @@ private:
   // flowing.cpp
   Status check_fluid() const;
   Status build_fluid();
-  void run_fluid_until(uint64_t ns);
+  void run_fluid_event();
   FluidWay way_of(const FlowRun &run, const flow::Flow &flow) const;
   void begin_fluid(uint32_t number, std::optional<uint64_t> message);
   void fluid_arrived(uint32_t number);

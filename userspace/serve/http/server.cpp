@@ -124,7 +124,7 @@ public:
 
 private:
   bool process_and_close_socket(socket_t fd) override;
-  bool requests(Channel &channel, const std::shared_ptr<const Access> &access);
+  bool requests(Channel &channel, std::shared_ptr<const Access> access);
   // A template, as the library's versions differ.
   template <typename Stream> bool request(Stream &stream, bool &closed);
 
@@ -191,14 +191,20 @@ template <typename Stream> bool Server::State::Library::request(Stream &stream, 
     return this->process_request(stream, "", 0, "", 0, false, closed, begin_body);
 }
 
-bool Server::State::Library::requests(Channel &channel,
-                                      const std::shared_ptr<const Access> &access) {
+bool Server::State::Library::requests(Channel &channel, std::shared_ptr<const Access> access) {
   ChannelStream stream(channel);
   Current mine{channel, access};
-  for (;;) {
+  for (bool first = true;; first = false) {
     channel.begin(Channel::Part::Idle, kKeepAlive, kMostHeader);
-    if (!channel.wait_for_bytes() || state_.access() != access)
+    if (!channel.wait_for_bytes())
       return true; // not a refusal
+    if (const auto newer = state_.access(); newer != access) {
+      // A client does not repeat its first request. With TLS the connection has the old
+      // certificate.
+      if (!first || access->tls() || newer->tls())
+        return true;
+      mine.access = access = newer;
+    }
     channel.begin(Channel::Part::Header, kHeaderTime, kMostHeader);
     bool closed = false;
     current = &mine;
