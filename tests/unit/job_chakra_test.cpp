@@ -192,7 +192,7 @@ TEST(Chakra, ABroadcastLeavesItsRoot) {
             "t.0.et: node 1 (COMM_COLL_NODE) is from rank 7, which is not of its group");
 }
 
-// The same tag in two groups of the same ranks.
+// Two groups of the same ranks have sends with the same tag.
 TEST(Chakra, SendsAndReceivesMeetInTheirGroup) {
   const auto group = [](const char *name) { return attribute("pg_name", text(29, name)); };
   const Job job = chakra(files({send(1, 1, 8, group("a")) + send(2, 1, 16, group("b")),

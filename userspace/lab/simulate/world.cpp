@@ -31,7 +31,7 @@ inline void World::run_packet_event() {
     run_point(entity - wires - network_.hosts);
 }
 
-// Of actions and events at one time, the actions come first. `next_event`: its time.
+// Actions come before events of the same time. `next_event`: its time.
 template <typename Next, typename Run>
 inline void World::run_events(uint64_t ns, Next next_event, Run run_event) {
   ns = std::min(ns, scenario_.duration_ns);
