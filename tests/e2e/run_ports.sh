@@ -47,7 +47,7 @@ endpoint_run() {
 }
 samples() {
   kill -0 "$running" 2>/dev/null || fail "the run ended: $(cat "$scratch/$name.json.err" "$scratch/$name.json")"
-  grep -qs ',total,' "$scratch/$1/series.csv"
+  grep -qsE ',(flow|queue|total),' "$scratch/$1/series.csv"
 }
 # end_run STATUS NAME PID
 end_run() {

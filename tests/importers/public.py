@@ -74,7 +74,7 @@ class Run:
                 continue
             for path in [*files, self.directory, self.scratch]:
                 reason = reason.replace(path + ":", "line ").replace(path + "/", "").replace(path, os.path.basename(path))
-            reason = re.sub(r"^(line |\S*\.\w+:)?(\d+): ", "", reason)
+            reason = re.sub(r"^(line |\S*\.\w+:)? *(\d+: )?", "", reason)
             row.refused[reason] += 1
             row.names.setdefault(reason, os.path.relpath(files[0], self.directory))
         if row.read or row.refused:

@@ -11,10 +11,12 @@
 
 #include <fmt/format.h>
 
+#include "directory.h"
 #include "experiment/experiment.h"
 #include "importers/hpcc.h"
 #include "importers/hpcc_network.h"
 #include "importers/hpcc_tokens.h"
+#include "importers/job_file.h"
 #include "places/run.h"
 
 namespace importers_hpcc_test {
@@ -414,6 +416,42 @@ TEST(ImportHpcc, FindsTheFilesAboveTheConfig) {
       missing.error().message.ends_with("config.txt:22: FLOW_FILE: there is no file none.txt"))
       << missing.error().message;
   std::filesystem::remove_all(top);
+}
+
+// SimAI's topology beside its workload: GPU i is host ni, and those of a server meet at its
+// NVSwitch.
+TEST(ImportHpcc, ATopologyBesideAWorkload) {
+  const test::Directory directory;
+  const std::string topology = directory.file("topology"),
+                    workload = directory.file("workload.txt");
+  std::ofstream(topology) << "8 2 2 2 9 H100\n4 5 6 7\n"
+                             "0 4 400Gbps 1us 0\n1 4 400Gbps 1us 0\n2 5 400Gbps 1us 0\n"
+                             "3 5 400Gbps 1us 0\n0 6 100Gbps 1us 0\n1 7 100Gbps 1us 0\n"
+                             "2 6 100Gbps 1us 0\n3 7 100Gbps 1us 0\n6 7 100Gbps 1us 0\n";
+  std::ofstream(workload) << "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 1 "
+                             "all_gpus: 4\n1\nl -1 1 ALLREDUCE 400000 1 NONE 0 1 NONE 0 1\n";
+  EXPECT_TRUE(importers::is_hpcc_topology("\n9 2 2"));
+  EXPECT_FALSE(importers::is_hpcc_topology("MICRO\n9"));
+  const auto imported = importers::job_file("simai", workload, topology);
+  ASSERT_TRUE(imported) << imported.error().message;
+  EXPECT_TRUE(notes(imported.get(), "4 ranks"));
+  const auto experiment = read(imported.get());
+  auto result = places::run_virtual(experiment, {}, "");
+  ASSERT_TRUE(result) << result.error().message;
+  // by way of the NVSwitches alone: 2 x 200,000 bytes at 400 Gbit/s, and 4 us of links
+  ASSERT_EQ(result->measured.jobs.size(), 1U);
+  EXPECT_EQ(result->measured.jobs[0].left, 0U);
+  EXPECT_LT(result->measured.duration_ns, 30'000U);
+  for (const ExperimentQueue &queue : result->measured.queues)
+    if (queue.name.starts_with("s6:") || queue.name.starts_with("s7:")) {
+      EXPECT_EQ(queue.packets, 0U) << queue.name;
+    }
+  std::ofstream(workload) << "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 ep: 1 "
+                             "all_gpus: 8\n1\nl -1 1 ALLREDUCE 400000 1 NONE 0 1 NONE 0 1\n";
+  const auto larger = importers::job_file("simai", workload, topology);
+  ASSERT_FALSE(larger);
+  EXPECT_TRUE(larger.error().message.find("the job has 8 ranks") != std::string::npos)
+      << larger.error().message;
 }
 
 } // namespace

@@ -122,8 +122,8 @@ struct Scenario {
   std::map<std::string, wire::TracePointer> traces;
   std::vector<FlowSetup> flows;
   std::vector<JobSetup> jobs;
-  // The run ends when all jobs and all flows that wait for others are done; without either, when all
-  // flows with a number of messages are; at `duration_ns` at the latest.
+  // The run ends when all jobs and all flows that wait for others are done; without either, when
+  // all flows with a number of messages are; at `duration_ns` at the latest.
   bool until_done = false;
   // Flows share links as a fluid, max-min fair, without packets, queues and congestion control.
   bool fluid = false;

@@ -58,8 +58,8 @@ struct OnOff {
 };
 Result<std::vector<FlowSetup>> on_off(const OnOff &traffic, const FlowSetup &like);
 
-// Lines "SRC DST BYTES START [NAME]", START with a unit, like "host-1 host-2 64k 10us"; BYTES may be
-// "endless"; # begins a comment. Error: which line is wrong.
+// Lines "SRC DST BYTES START [NAME]", START with a unit, like "host-1 host-2 64k 10us"; BYTES may
+// be "endless"; # begins a comment. Error: which line is wrong.
 Result<std::vector<FlowSetup>> listed_flows(std::string_view text, const FlowSetup &like);
 
 } // namespace xr::simulate
