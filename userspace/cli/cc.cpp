@@ -164,7 +164,7 @@ private:
         return;
       const bool known_preset = known.rows.data() == congestion::dcqcn_rows().data();
       std::string &name = known_preset ? known.name : shown.name;
-      name = "preset " + name;
+      name.insert(0, "preset ");
       break;
     }
     args_.shown.push_back(std::move(shown));

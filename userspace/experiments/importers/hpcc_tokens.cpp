@@ -77,7 +77,7 @@ Result<HpccTokens::Token> HpccTokens::take(std::string_view what) {
 
 Result<uint64_t> HpccTokens::whole(std::string_view what, uint64_t from, uint64_t to) {
   const Token token = XR_TRY(take(what));
-  const auto value = parse::integer(token.text, from, to);
+  auto value = parse::integer(token.text, from, to);
   if (!value)
     return wrong(
         fmt::format("{}: '{}' is not a whole number from {} to {}", what, token.text, from, to),
@@ -87,7 +87,7 @@ Result<uint64_t> HpccTokens::whole(std::string_view what, uint64_t from, uint64_
 
 Result<double> HpccTokens::real(std::string_view what, double from, double to) {
   const Token token = XR_TRY(take(what));
-  const auto value = parse::real(token.text, from, to);
+  auto value = parse::real(token.text, from, to);
   if (!value)
     return wrong(fmt::format("{}: '{}' is not a number from {} to {}", what, token.text, from, to),
                  "like 0.5");
@@ -96,7 +96,7 @@ Result<double> HpccTokens::real(std::string_view what, double from, double to) {
 
 Result<uint64_t> HpccTokens::rate(std::string_view what) {
   const Token token = XR_TRY(take(what));
-  const auto value = ns3_rate(token.text);
+  auto value = ns3_rate(token.text);
   if (!value)
     return wrong(fmt::format("{}: {}", what, value.error().message), value.error().hint);
   return value;

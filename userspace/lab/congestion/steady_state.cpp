@@ -136,7 +136,8 @@ public:
       cycle.mean += queue_;
       cycle.alpha += alpha_;
     }
-    const double judged = static_cast<double>(steps - steps / 2);
+    const uint64_t half = steps / 2;
+    const auto judged = static_cast<double>(steps - half);
     cycle.mean /= judged;
     cycle.alpha /= judged;
     cycle.period_ns = cuts ? judged * step_ns_ / static_cast<double>(cuts) : 0;

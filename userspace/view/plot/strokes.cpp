@@ -16,8 +16,14 @@ namespace {
 // Okabe and Ito's colours, which the colour-blind can distinguish.
 constexpr std::array<const char *, 8> kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                   "#e69f00", "#56b4e9", "#7f7f7f", "#8c564b"};
-const std::array<std::vector<int>, 4> kLengths = {{{}, {7, 4}, {2, 3}, {9, 3, 2, 3}}};
+// Lengths of dashes and gaps, up to a 0.
+constexpr std::array<std::array<int, 5>, 4> kLengths = {{{}, {7, 4}, {2, 3}, {9, 3, 2, 3}}};
 constexpr size_t kFewestHues = 12;
+
+std::vector<int> lengths_of(size_t dash) {
+  const auto &all = kLengths[dash];
+  return {all.begin(), std::ranges::find(all, 0)};
+}
 
 // A colour of a circle with `count` hues. Neighbours on it differ in lightness, too.
 std::string hue_colour(size_t number, size_t count) {
@@ -66,7 +72,7 @@ std::vector<Stroke> strokes(const Figure &figure) {
   for (const Curve &curve : figure.curves) {
     const size_t number = next[curve.run]++, turn = number / hues;
     all.push_back({few ? kColours[number] : hue_colour(number * stride % hues, hues),
-                   kLengths[(runs * turn + curve.run) % kLengths.size()]});
+                   lengths_of((runs * turn + curve.run) % kLengths.size())});
   }
   return all;
 }
