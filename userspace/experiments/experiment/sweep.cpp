@@ -86,11 +86,12 @@ Result<Values> geometric(const std::string &word, const std::string &text) {
   if (range.first.value <= 0)
     return Error{fmt::format("{} does not begin above 0", text), kRangeHint};
   Values values;
-  for (double value = range.first.value; value <= range.last.value * (1 + kRounding);
-       value *= factor.get()) {
+  double value = range.first.value;
+  while (value <= range.last.value * (1 + kRounding)) {
     values.push_back(text_at(range, value));
     if (values.size() > kMostPoints)
       return too_many();
+    value *= factor.get();
   }
   return values;
 }

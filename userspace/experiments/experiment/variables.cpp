@@ -141,7 +141,7 @@ Result<std::string> Variables::value_of(const parse::Expression &expression,
 
 // The error names where the value is from: not where it is used.
 Result<parse::Quantity> Variables::quantity_of(const std::string &name) const {
-  const auto value = parse::quantity(all_.at(name).text);
+  auto value = parse::quantity(all_.at(name).text);
   if (value)
     return value;
   Error error = value.error().in("{" + name + "}");

@@ -113,8 +113,8 @@ private:
                                    {"min-time-between-cnps",
                                     [this, &host](const YAML::Node &node) -> Status {
                                       uint64_t us = 0;
-                                      const Status done = reader_.integer("min-time-between-cnps",
-                                                                          0, 4095, us)(node);
+                                      Status done = reader_.integer("min-time-between-cnps", 0,
+                                                                    4095, us)(node);
                                       host.cnp_interval_us = us;
                                       return done;
                                     }},

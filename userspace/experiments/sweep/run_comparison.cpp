@@ -174,6 +174,7 @@ std::optional<double> RunDifference::relative(size_t run) const {
 RunComparison compare_runs(const std::vector<StoredRun> &runs) {
   RunComparison comparison;
   std::vector<std::map<Key, const StoredRow *>> named;
+  named.reserve(runs.size());
   for (const StoredRun &run : runs)
     named.push_back(by_name(run));
   size_t flows = 0;

@@ -84,7 +84,7 @@ struct KeyColumn {
   bool number = false;
 
   Value cell(const SweepPoint &point) const {
-    const Value setting = setting_of(point, key);
+    Value setting = setting_of(point, key);
     if (!number)
       return setting;
     auto quantity = quantity_of(setting);
@@ -112,7 +112,7 @@ std::vector<KeyColumn> key_columns(const std::vector<SweepPoint> &points) {
 }
 
 Value seed_of(const SweepPoint &point) {
-  const Value setting = setting_of(point, kSeedColumn);
+  Value setting = setting_of(point, kSeedColumn);
   if (std::holds_alternative<std::string>(setting))
     return setting;
   return point.failure.empty() ? Value{point.seed} : Value{};

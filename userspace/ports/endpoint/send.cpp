@@ -443,7 +443,7 @@ Status SendRun::run(const std::atomic<bool> &stop, std::chrono::nanoseconds inte
     if (state_->live.empty())
       state_->requesters[i]->qp_rates(engine.now_ns, qps);
   };
-  const Status done = state_->workers.run(
+  Status done = state_->workers.run(
       stop, {{interval, [&] { return on_report(report(state_->request.interim_rates)); }},
              state_->publish_rates(has_rates(state_->request), false, state_->request.top, rates)});
   if (!state_->live.empty())

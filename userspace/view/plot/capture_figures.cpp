@@ -122,8 +122,8 @@ std::optional<uint32_t> requests_of(const roce_key &answers, const Series &serie
   for (const PairRow &pair : pairs) {
     const PairName &name = pair.name;
     if (name.src_qp != roce_key_qp(&answers) ||
-        std::memcmp(name.key.src, answers.dst, sizeof(answers.dst)) ||
-        std::memcmp(name.key.dst, answers.src, sizeof(answers.src)))
+        std::memcmp(name.key.src, answers.dst, sizeof(answers.dst)) != 0 ||
+        std::memcmp(name.key.dst, answers.src, sizeof(answers.src)) != 0)
       continue;
     for (uint32_t i = 0; i < series.streams.size(); i++)
       if (!std::memcmp(&series.streams[i].key, &name.key, sizeof(name.key)))

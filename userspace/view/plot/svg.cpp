@@ -40,8 +40,8 @@ bool is_in_sight(double level, double data) { return !(data > 0) || level <= 1.5
 
 Frame frame_of(const Figure &figure) {
   const bool zero = figure.shape != Shape::Points;
-  double least = zero ? 0 : INFINITY, most = zero ? 0 : -INFINITY;
-  double from = INFINITY, to = -INFINITY;
+  double least = zero ? 0 : HUGE_VAL, most = zero ? 0 : -HUGE_VAL;
+  double from = HUGE_VAL, to = -HUGE_VAL;
   for (const Curve &curve : figure.curves) {
     if (!curve.shown)
       continue;

@@ -15,8 +15,9 @@ std::vector<double> ticks(double from, double to, int count) {
                                            : part <= 5 ? 5
                                                        : 10) *
                                           power;
-  for (double n = std::ceil(from / step - 1e-9); n * step <= to + step * 1e-9; n++)
-    all.push_back(n * step + 0.0); // not -0
+  for (auto n = std::llround(std::ceil(from / step - 1e-9));
+       static_cast<double>(n) * step <= to + step * 1e-9; n++)
+    all.push_back(static_cast<double>(n) * step + 0.0); // not -0
   return all;
 }
 
