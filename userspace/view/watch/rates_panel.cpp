@@ -13,9 +13,6 @@ namespace xr::watch {
 
 namespace {
 
-using report::Format;
-using report::format_value;
-
 std::string bits_per_second(double rate) { return report::scaled_words(rate, "bit/s"); }
 
 } // namespace
