@@ -15,6 +15,8 @@ kill -STOP "$capturing"
 replay --stream --packets 20000 --flows 2 --payload 1024
 await_frames 40000
 kill -CONT "$capturing"
+has_room() { (($(stat -c %s "$scratch/slow.pcapng") > 524288)); }
+wait_for 30 has_room || fail "the reader does not wake up"
 replay --stream --packets 500 --first-qp 0x300 --payload 64
 await_frames 40500
 end_capture INT
