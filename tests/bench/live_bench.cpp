@@ -68,7 +68,7 @@ class Live {
 public:
   explicit Live(const std::string &words) {
     auto engine = endpoint::LiveEngine::open(requester::LiveFlow(flow_of(words), 1e10),
-                                             if_nametoindex("a0"), "", 0);
+                                             if_nametoindex("a0"), "");
     if (!engine)
       fail(engine.error().message);
     engine_ = std::move(*engine);

@@ -56,7 +56,7 @@ for percent in 0.1 1 2 5 20; do
   lossy "read, $percent %" box1 "opcode data probability $percent% drop" read size 32k messages 12
   holds "$((least[$percent] / 2))" 90 102 # of answers more is unsure: those between two may not have been requested
 done
-# A timer that expires on a busy machine is a go-back of which nothing tells whether its last packets came.
+# A timer that expires on a busy machine is a go-back, and nothing shows whether the packets before it came.
 for _ in 1 2 3; do
   lossy "nothing" box0 "" write size 32k messages 12
   assert_eq 0 "$lost" "without a rule"

@@ -99,13 +99,18 @@ assert_json "$scratch/streams.json" '.streams | length == 10000 and (map(.dest_q
 
 # Two threads, each with QPs of its own. What they give to the veth too fast for its other end is lost, and counted.
 zero
-send "${flow[@]}" qp 0x10000 qps 8 send size 64 messages 20000 --queues 2 --engine live
+send "${flow[@]}" qp 0x10000 qps 8 send size 64 messages 20000 --threads 2 --engine live
 assert_sent '.port.queues == 2 and .port.af_xdp == null and .sent.packets == 160000 and
   .overflow.not_taken == 160000 - .engine.port_counted and .overflow.not_taken == .overflow.port_dropped'
 await_frames "$(sent_of .engine.port_counted)"
 xr --json streams rx0 >"$scratch/streams.json"
 assert_json "$scratch/streams.json" ".streams | length == 8 and all(.reordered == 0 and .duplicates == 0 and .rewinds == 0)
   and (map(.packets) | add) == $(sent_of .engine.port_counted) and (map(.skipped) | add) <= $(sent_of .overflow.not_taken)"
+# Rates are exact together: 7 QPs among three threads.
+zero
+send "${flow[@]}" qp 0x10000 qps 7 send size 64 messages 300 rate 21kpps --threads 3 --engine live
+assert_sent '.port.queues == 3 and .sent.packets == 2100 and .asked.packets_per_second == 21000 and .seconds > 0.099'
+await_frames 2100
 # For a time.
 zero
 send "${flow[@]}" qp 0x11 send size 64 for 300ms --engine live

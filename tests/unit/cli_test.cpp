@@ -98,7 +98,7 @@ TEST(Cli, Understands) {
         "run x.yaml --on virtual --junit j.xml",
         "send eth0 dst 192.0.2.2 cc dcqcn rai=1mbit --series x.csv --sample 10ms --top 3",
         "send eth0 --copy dst 192.0.2.2 qp 17",
-        "send eth0 --engine live --queues 2 dst 192.0.2.2 qp 17",
+        "send eth0 --engine live --threads 2 --cpus 0 dst 192.0.2.2 qp 17",
         "detach eth0 eth1",
         "detach --all",
         "status",

@@ -58,4 +58,10 @@ TEST(Processors, TheFirstVersionHasAFileForThePeriod) {
   EXPECT_EQ(std::nullopt, granted_processors("4:cpuset:/a\n", root.path()));
 }
 
+TEST(Processors, ListsAreAsTasksetWritesThem) {
+  EXPECT_EQ((std::vector<uint32_t>{8, 0, 1, 2}), parse_processors("8,0-2,1").get());
+  for (const char *wrong : {"", "a", "1,", "3-1", "1-", "-1", "1 2", "99999", "1,,2"})
+    EXPECT_FALSE(parse_processors(wrong)) << wrong;
+}
+
 } // namespace xr::processors_test

@@ -145,6 +145,12 @@ void describe_engine(Command command, Args &args) {
           "faster (default: afxdp)")
       .value_name("ENGINE")
       .check(one_of({"afxdp", "live", "auto"}));
+  command
+      .add_option("--threads", args.request.threads,
+                  "Threads that send live frames, among which QPs are divided (default: as many as "
+                  "the rate needs, at most half of the processors and one for each queue)")
+      .value_name("N")
+      .check(whole_number(1, 64));
 }
 
 void describe_words(Command command) {
@@ -233,6 +239,7 @@ Status only(const Args &args, const char *what, const char *hint) {
                                                    {r.seed != 0, "--seed"},
                                                    {args.stagger_ns != 0, "--stagger"},
                                                    {!r.series.empty(), "--series"},
+                                                   {r.threads != 0, "--threads"},
                                                    {r.queues.count != 1, "--queues"}};
   for (const auto &[given, name] : kOthers)
     if (given)

@@ -8,8 +8,10 @@
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/traffic_options.h"
 #include "cli/web_options.h"
 #include "generator/generator.h"
+#include "host/placement.h"
 #include "host/privilege.h"
 #include "http/server.h"
 #include "parse/words.h"
@@ -22,6 +24,7 @@ namespace {
 struct Args {
   WebOptions web{"127.0.0.1:8443"};
   std::optional<std::string> ports;
+  std::vector<uint32_t> cpus;
   datapath::AttachOptions attach;
 };
 
@@ -31,6 +34,7 @@ void describe(Command command, Args &args) {
       .add_option("--ports", args.ports,
                   "Locations that a configuration may use (default: any interface)")
       .value_name("IF,NETNS/IF,...");
+  add_cpus(command, args.cpus, "the threads of ports");
   add_attach_options(command, args.attach);
   command.set_footer(
       "An Open Traffic Generator server (https://otg.dev) for RoCEv2: snappi, gosnappi and otgen "
@@ -54,6 +58,8 @@ int serve(Args args, const Globals &globals) {
   auto access = read_access(args.web);
   if (!access)
     return fail("serve", access.error());
+  if (auto sound = host::check_processors(args.cpus); !sound)
+    return fail("serve", sound.error());
   if (auto allowed = host::check_privilege(host::Privilege::Sockets); !allowed)
     return fail("serve", allowed.error());
   mallopt(M_ARENA_MAX, 2); // else the threads of the server keep memory of their own
@@ -63,6 +69,7 @@ int serve(Args args, const Globals &globals) {
     options.ports = parse::parts(*args.ports);
   options.netns = globals.netns;
   options.attach = args.attach;
+  options.cpus = args.cpus;
   options.version = XR_VERSION;
   options.note = [](const std::string &sentence) { note("serve", sentence); };
   generator::Generator generator(std::move(options));

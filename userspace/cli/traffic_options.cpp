@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/processors.h"
 #include "congestion/notification_point.h"
 #include "parse/value.h"
 
@@ -57,6 +58,25 @@ void add_cnp_options(Command command, bool &no_cnp, congestion::CnpPacing &pacin
       .check(whole_number(0, 63));
 }
 
+void add_cpus(Command command, std::vector<uint32_t> &cpus, const std::string &threads) {
+  command
+      .add_option_function<std::string>(
+          "--cpus",
+          [&cpus](const std::string &text) {
+            if (auto list = parse_processors(text))
+              cpus = std::move(list.get());
+          },
+          fmt::format("Processors on which {} stay, in turn (default: those that no other xdp-roce "
+                      "has)",
+                      threads))
+      .value_name("LIST")
+      .check(ValueCheck{[](const std::string &text) {
+        auto list = parse_processors(text);
+        return list ? std::string()
+                    : fmt::format("{} ({})", list.error().message, list.error().hint);
+      }});
+}
+
 void add_queue_options(Command command, endpoint::QueueOptions &options, const char *description) {
   command.add_option("--queue", options.first, "The first queue (default: 0)")
       .value_name("N")
@@ -64,6 +84,7 @@ void add_queue_options(Command command, endpoint::QueueOptions &options, const c
   command.add_option("--queues", options.count, description)
       .value_name("N")
       .check(whole_number(1, 64));
+  add_cpus(command, options.cpus, "its threads");
   const Option copy = command.add_flag("--copy", options.copy,
                                        "Do not use zero-copy, even where the driver has it");
   command.add_flag("--zero-copy", options.zero_copy, "Fail where frames would be copied")

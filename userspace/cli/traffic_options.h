@@ -16,6 +16,9 @@
 
 namespace xr::cli {
 
+// Adds --cpus: the processors of `threads`.
+void add_cpus(Command command, std::vector<uint32_t> &cpus, const std::string &threads);
+// Adds --queue, --queues, --cpus, --copy and --zero-copy.
 void add_queue_options(Command command, endpoint::QueueOptions &options, const char *description);
 // Adds an option with a duration ("10s"), stored in nanoseconds.
 void add_duration(Command command, const std::string &name, uint64_t &ns,

@@ -29,6 +29,7 @@ void describe(Command command, Args &args) {
   command.add_option("--queues", r.queues, "Queues of each port (default: all)")
       .value_name("N")
       .check(whole_number(1, ROCE_SOCKETS));
+  add_cpus(command, r.cpus, "its threads");
   command
       .add_option("--memory", args.memory,
                   "Memory for held frames (default: what rules and links need now, at least 64M)")

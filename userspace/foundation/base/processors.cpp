@@ -2,11 +2,14 @@
 #include "base/processors.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 
+#include <fmt/format.h>
 #include <sched.h>
 
 namespace xr {
@@ -83,6 +86,38 @@ uint32_t processor_count() {
   const auto allowed = static_cast<double>(allowed_processors().size());
   const double most = granted ? std::min(allowed, std::ceil(*granted)) : allowed;
   return static_cast<uint32_t>(std::max(1.0, most));
+}
+
+Result<std::vector<uint32_t>> parse_processors(const std::string &text) {
+  std::vector<uint32_t> all;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    uint32_t first = 0, last = 0;
+    const char *const end = part.data() + part.size();
+    auto read = std::from_chars(part.data(), end, first);
+    last = first;
+    if (read.ec == std::errc() && read.ptr != end && *read.ptr == '-')
+      read = std::from_chars(read.ptr + 1, end, last);
+    if (read.ec != std::errc() || read.ptr != end || last < first || last >= kMostProcessors)
+      return Error{fmt::format("'{}' is no list of processors", text), "such as 2 or 0-3,8"};
+    for (uint32_t i = first; i <= last; i++)
+      if (std::ranges::find(all, i) == all.end())
+        all.push_back(i);
+  }
+  if (all.empty() || text.ends_with(','))
+    return Error{fmt::format("'{}' is no list of processors", text), "such as 2 or 0-3,8"};
+  return all;
+}
+
+Status stay_on(uint32_t processor) {
+  cpu_set_t *set = CPU_ALLOC(kMostProcessors);
+  const size_t size = CPU_ALLOC_SIZE(kMostProcessors);
+  CPU_ZERO_S(size, set);
+  CPU_SET_S(processor, size, set);
+  const int failed = sched_setaffinity(0, size, set) < 0 ? errno : 0;
+  CPU_FREE(set);
+  return failed ? errno_error(failed, fmt::format("cannot stay on processor {}", processor))
+                : Status();
 }
 
 } // namespace xr

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/histogram.h"
+#include "base/processors.h"
 #include "model/latency_report.h"
 
 namespace xr {
@@ -230,6 +231,7 @@ struct RunReport : QpRates {
   uint32_t zero_copy_queues = 0;
   std::string xdp_mode; // "" if the run receives nothing
   uint32_t queues = 1;
+  std::vector<PlacedThread> processors; // of the threads that send and receive
   double seconds = 0;
   EngineCounts engine;
   PauseReport pauses;

@@ -8,8 +8,10 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "base/histogram.h"
+#include "base/processors.h"
 #include "model/hold.h"
 #include "model/link.h"
 #include "roce/hold.h"
@@ -109,7 +111,8 @@ struct WireReport {
   double seconds = 0;
   bool zero_copy = false;
   uint32_t threads = 0;
-  uint64_t memory_bytes = 0; // of the buffers of both directions
+  std::vector<PlacedThread> processors; // of the threads that move frames
+  uint64_t memory_bytes = 0;            // of the buffers of both directions
   std::array<WirePortReport, 2> ports;
 };
 

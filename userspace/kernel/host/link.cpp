@@ -150,12 +150,13 @@ private:
   std::vector<uint64_t> words_;
 };
 
-std::string driver_of(const std::string &ifname) {
+void read_driver(LinkFacts &link) {
   ethtool_drvinfo info{};
   info.cmd = ETHTOOL_GDRVINFO;
-  if (ethtool(ifname, &info) < 0)
-    return "";
-  return {info.driver, strnlen(info.driver, sizeof(info.driver))};
+  if (ethtool(link.ifname, &info) < 0)
+    return;
+  link.driver = {info.driver, strnlen(info.driver, sizeof(info.driver))};
+  link.bus = {info.bus_info, strnlen(info.bus_info, sizeof(info.bus_info))};
 }
 
 Result<LinkFacts> ask_link(unsigned ifindex, const std::string &ifname, const Error &absent) {
@@ -174,7 +175,7 @@ Result<LinkFacts> ask_link(unsigned ifindex, const std::string &ifname, const Er
   if (answer.error)
     return errno_error(answer.error, fmt::format("cannot ask the kernel about {}", ifname),
                        answer.words);
-  raw.facts.driver = driver_of(raw.facts.ifname);
+  read_driver(raw.facts);
   if (std::array<char, IF_NAMESIZE> name{}; raw.master && if_indextoname(raw.master, name.data()))
     raw.facts.master = name.data();
   return raw.facts;

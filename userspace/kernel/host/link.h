@@ -25,6 +25,7 @@ struct LinkFacts {
   bool stacked = false; // on top of another interface, like a VLAN device
   bool promiscuous = false;
   std::string driver;        // "": unknown
+  std::string bus;           // the device's name on PCI, like 0000:08:00.0; "": none, or unknown
   std::string kind;          // "veth", "bridge", ...; "" for hardware
   unsigned peer_ifindex = 0; // of a veth; 0: none
   int peer_nsid = -1;        // -1: same namespace, or unknown

@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <thread>
-#include <vector>
 
-#include <sched.h>
 #include <sys/prctl.h>
 
 #include "base/clock.h"
@@ -39,23 +37,6 @@ uint32_t batch_for(double pps) {
   return std::clamp(static_cast<uint32_t>(pps * 10e-6), kPacedBatch, kMostBatch / 2);
 }
 
-// On the processor `number` of those that the process may use, counted round.
-void pin(uint32_t number) {
-  cpu_set_t all;
-  if (sched_getaffinity(0, sizeof(all), &all) < 0)
-    return;
-  std::vector<size_t> cpus;
-  for (size_t cpu = 0; cpu < CPU_SETSIZE; cpu++)
-    if (CPU_ISSET(cpu, &all))
-      cpus.push_back(cpu);
-  if (cpus.empty())
-    return;
-  cpu_set_t value;
-  CPU_ZERO(&value);
-  CPU_SET(cpus[number % cpus.size()], &value);
-  sched_setaffinity(0, sizeof(value), &value);
-}
-
 void fill(Histogram &histogram, const __u64 (&buckets)[ROCE_LIVE_BUCKETS]) {
   for (uint32_t i = 0; i < ROCE_LIVE_BUCKETS; i++)
     if (const uint64_t times = __atomic_load_n(&buckets[i], __ATOMIC_RELAXED))
@@ -66,20 +47,18 @@ uint64_t read_shared(const __u64 &shared) { return __atomic_load_n(&shared, __AT
 
 } // namespace
 
-LiveEngine::LiveEngine(requester::LiveFlow flow, datapath::LiveProgram program, std::string netns,
-                       uint32_t cpu)
-    : flow_(std::move(flow)), program_(std::move(program)), netns_(std::move(netns)), cpu_(cpu),
+LiveEngine::LiveEngine(requester::LiveFlow flow, datapath::LiveProgram program, std::string netns)
+    : flow_(std::move(flow)), program_(std::move(program)), netns_(std::move(netns)),
       batch_(batch_for(flow_.asked_pps())),
       apart_(flow_.plan().paced && flow_.asked_pps() <= kApartPps),
       run_ns_(apart_ ? kIdleRunNs : kFirstRunNs) {}
 
 Result<std::unique_ptr<LiveEngine>> LiveEngine::open(requester::LiveFlow flow, unsigned ifindex,
-                                                     const std::string &netns, uint32_t cpu) {
+                                                     const std::string &netns) {
   const auto inside = XR_TRY(host::enter_netns(netns));
   auto program =
       XR_TRY(datapath::LiveProgram::load(flow.plan(), flow.qps(), flow.frame(), ifindex));
-  return std::unique_ptr<LiveEngine>(
-      new LiveEngine(std::move(flow), std::move(program), netns, cpu));
+  return std::unique_ptr<LiveEngine>(new LiveEngine(std::move(flow), std::move(program), netns));
 }
 
 bool LiveEngine::over(uint64_t now) const {
@@ -117,7 +96,6 @@ uint32_t LiveEngine::times(uint64_t now) const {
 
 Status LiveEngine::run(const std::atomic<bool> &stop) {
   const auto inside = XR_TRY(host::enter_netns(netns_));
-  pin(cpu_);
   prctl(PR_SET_TIMERSLACK, 1UL); // of this thread: it wakes up when it asked for
   roce_live_state &state = program_.state();
   const flow::Flow &flow = flow_.flow();

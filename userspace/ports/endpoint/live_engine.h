@@ -16,10 +16,10 @@ namespace xr::endpoint {
 
 class LiveEngine : public Worker {
 public:
-  // The port is in namespace `netns` and has number `ifindex` there. `cpu`: the processor on which
-  // it runs, of those that the process may use, so that packets stay in order.
+  // The port is in namespace `netns` and has number `ifindex` there. Packets of a thread that stays
+  // on one processor stay in order.
   static Result<std::unique_ptr<LiveEngine>> open(requester::LiveFlow flow, unsigned ifindex,
-                                                  const std::string &netns, uint32_t cpu);
+                                                  const std::string &netns);
 
   Status run(const std::atomic<bool> &stop) override;
   void read_counts(const std::function<void(const EngineCounts &)> &use) override;
@@ -33,8 +33,7 @@ public:
   const std::string &why_slow() const { return program_.why_slow(); }
 
 private:
-  LiveEngine(requester::LiveFlow flow, datapath::LiveProgram program, std::string netns,
-             uint32_t cpu);
+  LiveEngine(requester::LiveFlow flow, datapath::LiveProgram program, std::string netns);
   bool over(uint64_t now) const;
   void await(uint64_t time, const std::atomic<bool> &stop) const;
   uint32_t times(uint64_t now) const;
@@ -42,7 +41,7 @@ private:
   requester::LiveFlow flow_;
   datapath::LiveProgram program_;
   std::string netns_;
-  uint32_t cpu_, batch_;
+  uint32_t batch_;
   bool apart_;    // packets are so far apart that the thread sleeps between them
   double run_ns_; // time of a run of the program, measured
   uint64_t end_ = UINT64_MAX;

@@ -87,6 +87,7 @@ Result<PortFacts> read_port_facts(const std::string &ifname, const std::string &
   PortFacts port{ifname,
                  netns,
                  link->driver,
+                 link->bus,
                  link->ifindex,
                  link->mac,
                  link->mtu,

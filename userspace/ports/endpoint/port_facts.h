@@ -14,6 +14,7 @@ namespace xr::endpoint {
 
 struct PortFacts {
   std::string ifname, netns, driver;
+  std::string bus; // LinkFacts::bus
   unsigned ifindex = 0;
   packet::Mac mac{};
   uint32_t mtu = 0;

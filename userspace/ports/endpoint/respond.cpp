@@ -75,7 +75,7 @@ std::string says_for(const responder::ResponderOptions &responder) {
 Result<RespondRun> RespondRun::prepare(RespondRequest request) {
   auto state = std::make_unique<State>();
   const PortFacts &port = state->port;
-  XR_TRY(state->open(request.ifname, request.netns));
+  XR_TRY(state->open(request.ifname, request.netns, request.queues.cpus));
   responder::ResponderOptions &responder = request.responder;
   XR_TRY(choose_addresses(request, port));
   responder.line_bits = static_cast<double>(port.line_bits);
@@ -108,7 +108,7 @@ Result<RespondRun> RespondRun::prepare(RespondRequest request) {
       engine->receive_clock(CLOCK_TAI);
     if (state->pauses)
       engine->obey(*state->pauses);
-    state->workers.add(std::move(engine));
+    state->add_queue(std::move(engine), request.queues, state->responders.size() - 1);
   }
   state->notes.push_back(says_for(responder));
   state->request = std::move(request);

@@ -312,10 +312,11 @@ Status SendRun::State::prepare_replay() {
   auto opened = sockets(request.queues);
   if (!opened)
     return opened.error();
-  workers.add(make_engine(std::move(opened->front()),
-                          std::make_unique<requester::ReplaySource>(
-                              std::move(capture->bytes), std::move(capture->frames),
-                              *request.replay, static_cast<double>(port.line_bits))));
+  add_queue(make_engine(std::move(opened->front()),
+                        std::make_unique<requester::ReplaySource>(
+                            std::move(capture->bytes), std::move(capture->frames), *request.replay,
+                            static_cast<double>(port.line_bits))),
+            request.queues, 0);
   return {};
 }
 
@@ -333,7 +334,7 @@ Status SendRun::State::prepare_pfc() {
   pfc = source.get();
   auto engine = make_engine(std::move(opened->front()), std::move(source));
   engine->report_flushes();
-  workers.add(std::move(engine));
+  add_queue(std::move(engine), request.queues, 0);
   return {};
 }
 
@@ -357,7 +358,7 @@ Status SendRun::State::try_live() {
       engine_why +=
           fmt::format("; each call of the kernel takes some 25 ms: {}", engine->why_slow());
     live.push_back(engine.get());
-    workers.add(std::move(engine));
+    add(std::move(engine), true, {.queues = port.queues});
   }
   return {};
 }
@@ -399,7 +400,7 @@ Status SendRun::State::prepare_flows() {
     }
     if (listens(request) && !request.reliable)
       engine->linger(kLinger);
-    workers.add(std::move(engine));
+    add_queue(std::move(engine), request.queues, i);
   }
   return {};
 }
@@ -417,12 +418,14 @@ Status check_options(SendRequest request) {
   if (request.engine == SendEngine::Live)
     if (auto sound = check_live(request); !sound)
       return sound;
+  if (request.engine == SendEngine::AfXdp && request.threads)
+    return Error{"--threads: AF_XDP has a thread for each queue", "--queues N, or --engine live"};
   return check_cm_queues(request);
 }
 
 Result<SendRun> SendRun::prepare(SendRequest request) {
   auto state = std::make_unique<State>();
-  XR_TRY(state->open(request.ifname, request.netns));
+  XR_TRY(state->open(request.ifname, request.netns, request.queues.cpus));
   state->request = std::move(request);
   XR_TRY(state->open_series());
   XR_TRY(state->request.replay ? state->prepare_replay()

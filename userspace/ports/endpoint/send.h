@@ -47,7 +47,8 @@ struct SendRequest {
   bool obey_pfc = true;                    // where it receives
   uint64_t pfc_line_bits = 0;              // bit/s, of quanta; 0: the port's speed
   SendEngine engine = SendEngine::AfXdp;
-  QueueOptions queues;            // live frames: `count` threads
+  QueueOptions queues;            // live frames: of these only `cpus`
+  uint32_t threads = 0;           // of live frames; 0: as many as the rates need
   datapath::AttachOptions attach; // if the port is not attached
 };
 

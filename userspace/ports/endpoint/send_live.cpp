@@ -2,10 +2,12 @@
 #include "endpoint/send_live.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "base/processors.h"
 #include "endpoint/flow_parts.h"
 #include "host/netdev_family.h"
 #include "host/netns.h"
@@ -17,6 +19,8 @@ namespace {
 constexpr const char *kOther = "--engine afxdp";
 // Up to here an AF_XDP socket that copies keeps the rate, and sleeps between packets.
 constexpr double kCopiedPps = 300'000;
+// What a thread makes on any processor that is in use, into a driver that takes it.
+constexpr double kThreadPps = 1e6;
 
 Status check_total(const SendRequest &request) {
   if (request.rate.kind == congestion::Rate::Kind::Top || request.flows.empty())
@@ -52,15 +56,27 @@ Status check_rates(const std::vector<requester::LiveFlow> &flows) {
   return Error{"AF_XDP keeps rates this low, and sleeps between packets"};
 }
 
+// As many as the rates need; at top speed as many as there may be. Not more than half of the
+// machine, which has more to do than to send, nor than the port has queues.
+uint32_t threads_for(const std::vector<requester::LiveFlow> &flows, uint32_t queues) {
+  double pps = 0;
+  for (const requester::LiveFlow &flow : flows)
+    pps += flow.asked_pps() > 0 ? flow.asked_pps() : INFINITY;
+  const uint32_t most = std::min(std::max(1U, processor_count() / 2), std::max(1U, queues));
+  return static_cast<uint32_t>(
+      std::clamp(std::ceil(pps / kThreadPps), 1.0, static_cast<double>(most)));
+}
+
 // A thread for each flow, or for each part of a flow with several QPs.
-std::vector<flow::Flow> parts(const SendRequest &request) {
-  std::vector<flow::Flow> all;
+std::vector<requester::LiveFlow> live_flows(const SendRequest &request, const PortFacts &port,
+                                            uint32_t threads) {
+  std::vector<requester::LiveFlow> all;
   const auto flows = static_cast<uint32_t>(request.flows.size());
   for (flow::Flow flow : request.flows) {
     if (flow.pacing.rate.kind == congestion::Rate::Kind::Top)
       flow.pacing.rate = request.rate;
-    for (flow::Flow &part : parts_of(flow, std::max(1U, request.queues.count / flows)))
-      all.push_back(std::move(part));
+    for (flow::Flow &part : parts_of(flow, std::max(1U, threads / flows)))
+      all.emplace_back(std::move(part), static_cast<double>(port.line_bits));
   }
   return all;
 }
@@ -80,6 +96,8 @@ Status check_live(const SendRequest &request) {
   for (const auto &[given, sentence] : kAnswers)
     if (given)
       return Error{sentence, kOther};
+  if (request.queues.count > 1)
+    return Error{"--queues: live frames use no AF_XDP socket", "--threads N"};
   for (const flow::Flow &flow : request.flows)
     if (auto sound = requester::check_live(flow); !sound)
       return sound;
@@ -91,16 +109,14 @@ Result<std::vector<std::unique_ptr<LiveEngine>>> open_live(const SendRequest &re
   const bool automatic = request.engine == SendEngine::Auto;
   XR_TRY(check_live(request));
   XR_TRY(check_port(port, automatic && !request.queues.copy));
-  std::vector<requester::LiveFlow> flows;
-  for (flow::Flow &part : parts(request))
-    flows.emplace_back(std::move(part), static_cast<double>(port.line_bits));
+  auto flows = live_flows(request, port, 1);
   if (automatic)
     XR_TRY(check_rates(flows));
+  const uint32_t threads = request.threads ? request.threads : threads_for(flows, port.queues);
+  flows = live_flows(request, port, threads);
   std::vector<std::unique_ptr<LiveEngine>> engines;
-  for (requester::LiveFlow &flow : flows) {
-    engines.push_back(XR_TRY(LiveEngine::open(std::move(flow), port.ifindex, port.netns,
-                                              static_cast<uint32_t>(engines.size()))));
-  }
+  for (requester::LiveFlow &flow : flows)
+    engines.push_back(XR_TRY(LiveEngine::open(std::move(flow), port.ifindex, port.netns)));
   return engines;
 }
 

@@ -48,10 +48,24 @@ bool skb_mode_noted(const std::vector<std::string> &notes) {
 
 } // namespace
 
-Status Session::open(const std::string &ifname, const std::string &netns) {
+Status Session::open(const std::string &ifname, const std::string &netns,
+                     const std::vector<uint32_t> &cpus) {
+  XR_TRY(host::check_processors(cpus));
+  placement = host::Placement(cpus);
   port = XR_TRY(read_port_facts(ifname, netns));
+  topology = host::Topology::read(host::Files(), port.bus);
   drops_before = read_port_drops(port);
   return {};
+}
+
+void Session::add(std::unique_ptr<Worker> worker, bool stays, const host::ThreadNeeds &needs) {
+  workers.add(std::move(worker), stays || placement.is_asked()
+                                     ? placement.place(topology, needs)
+                                     : PlacedThread{{}, "one queue: where the kernel puts it"});
+}
+
+void Session::add_queue(std::unique_ptr<Worker> worker, const QueueOptions &queues, size_t i) {
+  add(std::move(worker), queues.count > 1, {.queue = queues.first + static_cast<uint32_t>(i)});
 }
 
 Status Session::listen(const datapath::AttachOptions &attach,
@@ -136,6 +150,7 @@ void Session::fill_report(RunReport &report,
   if (steering)
     report.xdp_mode = mode_name(steering->mode());
   report.queues = static_cast<uint32_t>(workers.all().size());
+  report.processors = workers.places();
   report.zero_copy_queues =
       static_cast<uint32_t>(std::count_if(workers.all().begin(), workers.all().end(),
                                           [](const auto &worker) { return worker->zero_copy(); }));

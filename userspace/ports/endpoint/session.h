@@ -13,16 +13,18 @@
 #include "datapath/steering.h"
 #include "endpoint/port_facts.h"
 #include "endpoint/worker_threads.h"
+#include "host/placement.h"
 #include "packet/pauses.h"
 
 namespace xr::endpoint {
 
 // The queues that a run uses, and the mode of their sockets.
 struct QueueOptions {
-  uint32_t first = 0, count = 1; // queues first ... first + count - 1
-  bool copy = false;             // copy mode, even if the driver has zero-copy
-  bool zero_copy = false;        // error if a socket is not in zero-copy mode
-  uint32_t receive = 4096;       // frames of each RX ring
+  uint32_t first = 0, count = 1;   // queues first ... first + count - 1
+  bool copy = false;               // copy mode, even if the driver has zero-copy
+  bool zero_copy = false;          // error if a socket is not in zero-copy mode
+  uint32_t receive = 4096;         // frames of each RX ring
+  std::vector<uint32_t> cpus = {}; // processors of the threads, in turn; none: they are chosen
 };
 
 struct Session {
@@ -30,12 +32,16 @@ struct Session {
   std::optional<datapath::Steering> steering;    // none: the run only sends
   std::optional<datapath::RatesFile> rates_file; // with steering
   bool rates_noted = false;                      // that it cannot be written
+  host::Placement placement;
+  host::Topology topology;
   WorkerThreads workers;
   std::vector<std::string> notes;
   PortDrops drops_before;
   std::unique_ptr<packet::Pauses> pauses; // nullptr: PFC frames are not obeyed
 
-  Status open(const std::string &ifname, const std::string &netns);
+  // `cpus`: QueueOptions.
+  Status open(const std::string &ifname, const std::string &netns,
+              const std::vector<uint32_t> &cpus);
   // Steers frames for these addresses and `mac` to the sockets that are opened later.
   Status listen(const datapath::AttachOptions &attach,
                 const std::vector<packet::Address> &addresses, const packet::Mac &mac,
@@ -44,6 +50,11 @@ struct Session {
                 const std::vector<datapath::Endpoint> &endpoints, bool promiscuous);
   // Opens a socket on each of these queues; it also receives after listen().
   Result<std::vector<std::unique_ptr<afxdp::Socket>>> sockets(const QueueOptions &queues);
+
+  // A worker whose thread stays on a processor, if it `stays` or one was asked for.
+  void add(std::unique_ptr<Worker> worker, bool stays, const host::ThreadNeeds &needs);
+  // The worker of queue number `i` of `queues`. The only one goes where the kernel puts it.
+  void add_queue(std::unique_ptr<Worker> worker, const QueueOptions &queues, size_t i);
 
   // The engines' sources obey PFC frames, whose quanta last at `line_bits` a second (0: the port's
   // speed). Before the engines are made.

@@ -32,7 +32,7 @@ bool StationRun::is_hosts(const packet::Address &address, const packet::Mac &mac
 Result<std::unique_ptr<StationPort>> StationRun::open(StationRequest request) {
   std::unique_ptr<StationRun> run(new StationRun());
   Session &session = run->session_;
-  XR_TRY(session.open(request.ifname, request.netns));
+  XR_TRY(session.open(request.ifname, request.netns, request.queues.cpus));
   const PortFacts &port = session.port;
   run->line_bits_ = request.line_bits ? request.line_bits : port.line_bits;
 
@@ -73,7 +73,7 @@ Result<std::unique_ptr<StationPort>> StationRun::open(StationRequest request) {
   engine->receive_clock(CLOCK_MONOTONIC); // of latencies
   if (session.pauses)
     engine->obey(*session.pauses);
-  session.workers.add(std::move(engine));
+  session.add_queue(std::move(engine), request.queues, 0);
   run->thread_ = std::thread([&self = *run] {
     self.result_ = self.session_.workers.run(self.stop_, {});
     self.ended_ = true;

@@ -7,7 +7,6 @@
 #include <sstream>
 #include <thread>
 
-#include <sched.h>
 #include <sys/prctl.h>
 
 #include <fmt/format.h>
@@ -45,13 +44,6 @@ std::shared_ptr<const WirePortCounts> copy_of(const WirePortCounts &counts) {
     std::memcpy(to + at, &value, sizeof(value));
   }
   return copy;
-}
-
-// That this thread may use.
-int processors() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
 } // namespace
@@ -154,8 +146,23 @@ Result<bool> WireRun::State::turn(uint64_t now) {
   return busy;
 }
 
+// A direction's frames come from one port and leave by the other: near the first.
+void WireRun::State::place_threads() {
+  const size_t processors =
+      request.cpus.empty() ? allowed_processors().size() : request.cpus.size();
+  threads = processors > 1 ? kPorts : 1;
+  places.clear();
+  for (unsigned i = 0; i < threads; i++)
+    places.push_back(
+        threads > 1 || placement.is_asked()
+            ? placement.place(host::Topology::read(host::Files(), facts[i].bus), {.queue = 0})
+            : PlacedThread{{}, "one processor"});
+}
+
 Status WireRun::State::run_here(const std::atomic<bool> &stop, const std::function<bool()> &go_on) {
   prctl(PR_SET_TIMERSLACK, 1); // default: sleeps end up to 50 us late
+  if (places[0].processor)
+    XR_TRY(stay_on(*places[0].processor));
   const std::array<WireDirection *, kPorts> all = {directions[0].get(), directions[1].get()};
   Status status;
   uint64_t asked_ns = 0;
@@ -185,6 +192,8 @@ Status WireRun::State::run_threads(const std::atomic<bool> &stop,
   for (unsigned i = 0; i < kPorts; i++)
     workers.emplace_back([&, i] {
       prctl(PR_SET_TIMERSLACK, 1);
+      if (places[i].processor)
+        results[i] = stay_on(*places[i].processor);
       WireDirection *const direction = directions[i].get();
       while (results[i] && !end) {
         const uint64_t now = monotonic_ns();
@@ -224,7 +233,7 @@ Status WireRun::run(const std::atomic<bool> &stop, std::chrono::nanoseconds inte
     }
     return monotonic_ns() < last;
   };
-  state.threads = processors() > 1 ? kPorts : 1;
+  state.place_threads();
   Status status = state.threads > 1 ? state.run_threads(stop, go_on) : state.run_here(stop, go_on);
   state.carrier->stop();
   state.ports->release(); // so that the counts at the end include all that was handed over
@@ -244,6 +253,7 @@ WireReport WireRun::report() const {
   report.seconds = static_cast<double>(monotonic_ns() - state.begun_ns) / 1e9;
   report.zero_copy = state.zero_copy;
   report.threads = state.threads;
+  report.processors = state.places;
   report.memory_bytes = state.memory.bytes;
   for (unsigned i = 0; i < kPorts; i++)
     report.ports[i] = {.ifname = state.facts[i].ifname,

@@ -22,11 +22,12 @@ struct WireRequest {
   std::string first, second; // the ports
   std::string netns;
   datapath::AttachOptions attach;
-  bool fix = false;       // repair what would make the bridge lose frames
-  uint32_t queues = 0;    // of each port; 0: all
-  bool copy = false;      // copy mode, even if both drivers have zero-copy
-  bool zero_copy = false; // error if the sockets are not in zero-copy mode
-  uint64_t memory = 0;    // bytes for frames of both directions; 0: as much as rules and links need
+  bool fix = false;                // repair what would make the bridge lose frames
+  uint32_t queues = 0;             // of each port; 0: all
+  std::vector<uint32_t> cpus = {}; // processors of the threads, in turn; none: they are chosen
+  bool copy = false;               // copy mode, even if both drivers have zero-copy
+  bool zero_copy = false;          // error if the sockets are not in zero-copy mode
+  uint64_t memory = 0; // bytes for frames of both directions; 0: as much as rules and links need
   uint64_t duration_ns = 0; // 0: until it is ended
 };
 
@@ -40,7 +41,8 @@ public:
   const std::vector<datapath::Trouble> &troubles() const;
 
   // Runs until `stop`, the end of the duration, or an error: with a thread a direction where this
-  // thread may use several processors, else with one. Calls `on_report` every `interval` (0:
+  // thread may use several processors, else with one. Each stays on a processor, if one is free.
+  // Calls `on_report` every `interval` (0:
   // never); it returns false to stop.
   Status run(const std::atomic<bool> &stop, std::chrono::nanoseconds interval,
              const std::function<bool(const WireReport &)> &on_report);

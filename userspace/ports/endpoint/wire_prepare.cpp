@@ -270,6 +270,8 @@ Result<WireRun> WireRun::prepare(WireRequest request) {
   auto state = std::make_unique<State>();
   state->request = std::move(request);
   const WireRequest &asked = state->request;
+  XR_TRY(host::check_processors(asked.cpus));
+  state->placement = host::Placement(asked.cpus);
   XR_TRY(state->read_ports());
   auto ports =
       datapath::WirePorts::open(asked.first, asked.second, asked.netns, asked.attach, asked.fix);

@@ -17,6 +17,7 @@
 #include "endpoint/port_facts.h"
 #include "endpoint/wire.h"
 #include "endpoint/wire_direction.h"
+#include "host/placement.h"
 #include "wire/memory_needs.h"
 
 namespace xr::endpoint {
@@ -45,6 +46,8 @@ struct WireRun::State {
   std::array<bool, kPorts> link_changing{}; // a change was seen and is not read yet
   bool zero_copy = false;
   uint32_t threads = 0;
+  host::Placement placement;
+  std::vector<PlacedThread> places; // of the threads
 
   Status read_ports();
   Status size_memory();
@@ -60,6 +63,7 @@ struct WireRun::State {
   Status look(uint64_t now);
   Status look_in_turn(uint64_t now);
   Result<bool> turn(uint64_t now);
+  void place_threads();
   Status run_here(const std::atomic<bool> &stop, const std::function<bool()> &go_on);
   Status run_threads(const std::atomic<bool> &stop, const std::function<bool()> &go_on);
 };

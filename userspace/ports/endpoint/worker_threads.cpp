@@ -41,7 +41,10 @@ Status WorkerThreads::run(const std::atomic<bool> &stop, const std::vector<Perio
   std::vector<std::thread> threads;
   for (size_t i = 0; i < workers_.size(); i++)
     threads.emplace_back([&, i] {
-      results[i] = workers_[i]->run(enough);
+      if (const auto processor = places_[i].processor)
+        results[i] = stay_on(*processor);
+      if (results[i])
+        results[i] = workers_[i]->run(enough);
       if (!results[i])
         enough = true;
       left--;

@@ -7,14 +7,19 @@
 #include <memory>
 #include <vector>
 
+#include "base/processors.h"
 #include "endpoint/worker.h"
 
 namespace xr::endpoint {
 
 class WorkerThreads {
 public:
-  void add(std::unique_ptr<Worker> worker) { workers_.push_back(std::move(worker)); }
+  void add(std::unique_ptr<Worker> worker, PlacedThread where = {}) {
+    workers_.push_back(std::move(worker));
+    places_.push_back(std::move(where));
+  }
   const std::vector<std::unique_ptr<Worker>> &all() const { return workers_; }
+  const std::vector<PlacedThread> &places() const { return places_; } // of their threads
 
   // Something that is called again and again; it returns false to stop the run.
   struct Periodic {
@@ -32,6 +37,7 @@ public:
 
 private:
   std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<PlacedThread> places_;
 };
 
 } // namespace xr::endpoint

@@ -153,7 +153,10 @@ http::Answer Generator::set_config(const std::string &body) {
 }
 
 Status Generator::open_ports(Setup &setup) {
+  const std::vector<uint32_t> &cpus = options_.cpus;
   for (size_t i = 0; i < setup.config.ports.size(); i++) {
+    if (!cpus.empty())
+      setup.plan.ports[i].request.queues.cpus = {cpus[i % cpus.size()]};
     auto unit = Unit::open(setup.config, setup.plan, i, options_.attach, options_.open_port);
     if (!unit)
       return unit.error().in(

@@ -21,7 +21,8 @@ struct GeneratorOptions {
   std::string netns;              // of locations without one; "": the caller's
   std::vector<std::string> ports; // locations that a configuration may use; empty: any
   datapath::AttachOptions attach;
-  std::string version;                           // of the program
+  std::vector<uint32_t> cpus = {}; // processors of the ports' threads, in turn; none: any
+  std::string version;             // of the program
   std::function<void(const std::string &)> note; // prints a sentence at the server
   // Tests have other ports, and another clock: ns, and a wait until a time of it.
   OpenPort open_port = endpoint::StationRun::open;

@@ -9,6 +9,7 @@
 #include "base/layer1.h"
 #include "report/latency.h"
 #include "report/phrases.h"
+#include "report/processors.h"
 #include "report/run_parts.h"
 #include "report/summary.h"
 #include "report/text.h"
@@ -336,6 +337,7 @@ Document send_document(const SendReport &r) {
   s.push_back({"seed", "", r.seed ? Value{r.seed} : Value{}, Where::Json});
   s.push_back({"finished", "", Value{r.finished}, Where::Json});
   s.push_back(port_section(r, !r.live));
+  add_processors(s, r.processors);
   if (!r.engine_why.empty())
     s.push_back(engine_of(r));
   s.push_back(speed_section(
@@ -380,6 +382,7 @@ Document respond_document(const RespondReport &r) {
   auto &s = document.sections;
   add_summary(document, respond_summary(r));
   s.push_back(port_section(r));
+  add_processors(s, r.processors);
   s.push_back({"sink", "", Value{r.latency.has_value()}, Where::Json});
   s.push_back({"addresses", "", Value{StringList(r.addresses)}, Where::Json});
   if (r.memory)

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "report/processors.h"
 #include "report/summary.h"
 #include "report/text.h"
 
@@ -327,6 +328,7 @@ Document wire_document(const WireReport &report) {
              {{"af_xdp", "AF_XDP"}, std::string(report.zero_copy ? "zero-copy" : "copy")},
              {{"threads", "threads", Format::Count}, uint64_t{report.threads}},
              count("memory_bytes", "memory, bytes", report.memory_bytes)}});
+  add_processors(document.sections, report.processors);
   document.sections.push_back({"ports", "", ports_table(ports), Where::Json});
   for (const Part &part : kParts)
     if (any_link(ports) || (part.key != std::string_view("queue")))
