@@ -8,6 +8,7 @@
 
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, ROCE_ALIGNED);
   __type(key, __u32);
   __type(value, struct roce_pair);
   __uint(max_entries, 1);
@@ -15,6 +16,7 @@ struct {
 
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, ROCE_ALIGNED);
   __type(key, __u32);
   __type(value, __u64);
   __uint(max_entries, 1);
@@ -22,6 +24,7 @@ struct {
 
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, ROCE_ALIGNED);
   __type(key, __u32);
   __type(value, struct roce_follow);
   __uint(max_entries, 1);
@@ -43,6 +46,7 @@ struct {
 
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, ROCE_ALIGNED);
   __type(key, __u32);
   __type(value, struct roce_timing);
   __uint(max_entries, 1);
@@ -51,6 +55,7 @@ struct {
 /* ROCE_TIME_SERIES of each record of `timings`. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, ROCE_ALIGNED);
   __type(key, __u32);
   __type(value, struct roce_pair_times);
   __uint(max_entries, 1);

@@ -22,6 +22,7 @@ struct {
 
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, ROCE_ALIGNED);
   __type(key, __u32);
   __type(value, struct roce_rule_state);
   __uint(max_entries, ROCE_RULE_SLOTS);
@@ -51,6 +52,7 @@ struct {
 
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, ROCE_ALIGNED);
   __type(key, __u32);
   __type(value, __u64);
   __uint(max_entries, ROCE_PACES);

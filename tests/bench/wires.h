@@ -6,12 +6,16 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include <fcntl.h>
 #include <sched.h>
 #include <unistd.h>
+
+#include "host/named_netns.h"
+#include "host/netns.h"
+#include "host/veth.h"
 
 namespace xr::bench {
 
@@ -30,29 +34,30 @@ inline void pin_to(long cpu) {
 class Wires {
 public:
   // Makes NAME0 ~ NAME1 for each name, both up.
-  explicit Wires(const std::vector<std::string> &pairs, const std::string &mtu = "1500")
+  explicit Wires(const std::vector<std::string> &pairs)
       : name_("xr-bench-" + std::to_string(getpid())) {
-    run("ip netns add " + name_);
-    const int fd = open(("/run/netns/" + name_).c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || setns(fd, CLONE_NEWNET))
-      fail("namespace");
-    close(fd);
-    for (const std::string &p : pairs) {
-      run("ip link add " + p + "0 mtu " + mtu + " type veth peer name " + p + "1 mtu " + mtu);
-      run("ip link set " + p + "0 up");
-      run("ip link set " + p + "1 up");
-    }
+    check(host::make_netns(name_));
+    auto inside = host::enter_netns(name_);
+    if (!inside)
+      fail(inside.error().message);
+    inside_.emplace(std::move(inside.get()));
+    for (const std::string &pair : pairs)
+      check(host::make_veth(pair + "0", pair + "1"));
   }
-  ~Wires() { run("ip netns del " + name_); }
+  ~Wires() {
+    inside_.reset();
+    (void)host::remove_netns(name_);
+  }
   Wires(const Wires &) = delete;
   Wires &operator=(const Wires &) = delete;
 
 private:
-  static void run(const std::string &command) {
-    if (std::system(command.c_str())) // NOLINT(cert-env33-c)
-      fail(command);
+  static void check(const Status &status) {
+    if (!status)
+      fail(status.error().message);
   }
   std::string name_;
+  std::optional<host::NetnsScope> inside_; // the thread's; threads that it makes are in it too
 };
 
 } // namespace xr::bench

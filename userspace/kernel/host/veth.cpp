@@ -30,13 +30,15 @@ bool has_carrier(const std::string &ifname) {
 
 // `netns`: of the other end; null: this thread's. mtu 0: the kernel's default.
 Status make_pair(const std::string &word, const std::string &other, const Netns *netns,
-                 uint32_t mtu) {
+                 uint32_t mtu, uint32_t queues) {
   const auto peer = [&](Request &r) {
     r.header(ifinfomsg{}).add(IFLA_IFNAME, other);
     if (netns)
       r.add(IFLA_NET_NS_FD, static_cast<uint32_t>(netns->fd()));
     if (mtu)
       r.add(IFLA_MTU, mtu);
+    if (queues > 1)
+      r.add(IFLA_NUM_TX_QUEUES, queues).add(IFLA_NUM_RX_QUEUES, queues);
   };
   const auto data = [&](Request &r) { r.nest(VETH_INFO_PEER, peer); };
   const auto info = [&](Request &r) { r.add(IFLA_INFO_KIND, "veth").nest(IFLA_INFO_DATA, data); };
@@ -44,6 +46,8 @@ Status make_pair(const std::string &word, const std::string &other, const Netns 
   request.add(IFLA_IFNAME, word);
   if (mtu)
     request.add(IFLA_MTU, mtu);
+  if (queues > 1)
+    request.add(IFLA_NUM_TX_QUEUES, queues).add(IFLA_NUM_RX_QUEUES, queues);
   request.nest(IFLA_LINKINFO, info);
   return answered(ask(request, {}), "cannot make a veth pair");
 }
@@ -61,7 +65,7 @@ Status await_carrier(const std::string &ifname) {
 } // namespace
 
 Status make_veth(const std::string &word, const std::string &other) {
-  if (auto done = make_pair(word, other, nullptr, 0); !done)
+  if (auto done = make_pair(word, other, nullptr, 0, 1); !done)
     return done;
   for (const std::string &ifname : {word, other})
     if (auto done = set_up(ifname, true); !done)
@@ -74,11 +78,11 @@ Status make_veth(const std::string &word, const std::string &other) {
   return set_up(other, true);
 }
 
-Status make_veth(const VethEnd &near, const VethEnd &far, uint32_t mtu) {
+Status make_veth(const VethEnd &near, const VethEnd &far, uint32_t mtu, uint32_t queues) {
   const auto there = XR_TRY(Netns::open(far.netns));
   {
     const auto inside = XR_TRY(enter_netns(near.netns));
-    if (auto done = make_pair(near.ifname, far.ifname, &there, mtu); !done)
+    if (auto done = make_pair(near.ifname, far.ifname, &there, mtu, queues); !done)
       return done;
     if (auto done = set_up(near.ifname, true); !done)
       return done;

@@ -16,6 +16,7 @@ struct VethEnd {
   std::string ifname, netns;
 };
 // Makes a veth between two namespaces, with GRO at `far`: it takes frames that XDP redirects to it.
-Status make_veth(const VethEnd &near, const VethEnd &far, uint32_t mtu);
+// Each end has `queues`.
+Status make_veth(const VethEnd &near, const VethEnd &far, uint32_t mtu, uint32_t queues = 1);
 
 } // namespace xr::host
