@@ -299,7 +299,7 @@ void tell_page(Output &output, const Args &args, const Globals &globals) {
 }
 
 // One thread accounts frames of a pipe as they arrive, and has read a small file before others
-// would have begun. More than two gain nothing where the accounting takes half of the time.
+// would have begun. More than two gained nothing for frames of 1 KB on 16 processors.
 unsigned default_jobs(const std::vector<std::string> &paths) {
   constexpr uint64_t kWorthThreads = 64 << 20;
   uint64_t bytes = 0;
