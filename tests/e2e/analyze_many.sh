@@ -68,16 +68,21 @@ refused 'table episodes needs --episodes' "$XDP_ROCE" analyze "$whole" --rows cs
 refused 'table latency needs --latency' "$XDP_ROCE" analyze "$whole" --rows csv --table latency
 
 # Several jobs write what one writes, from standard input too.
+without_run() { # FILE: removes the command line and its time
+  [[ $(head -c 1 "$1") == "{" ]] || return 0
+  jq 'del(.run)' "$1" >"$scratch/body"
+  mv "$scratch/body" "$1"
+}
 same() { # NAME COMMAND...: with and without --jobs
-  "${@:2}" >"$scratch/one" || fail "${*:2}"
-  "${@:2}" --jobs 3 >"$scratch/three" || fail "${*:2} --jobs 3"
-  [[ -s $scratch/one ]] || fail "$1: nothing"
-  for file in one three; do # but for the command line and its time
-    [[ $(head -c 1 "$scratch/$file") == "{" ]] || continue
-    jq 'del(.run)' "$scratch/$file" >"$scratch/body"
-    mv "$scratch/body" "$scratch/$file"
+  local jobs
+  "${@:2}" >"$scratch/default" || fail "${*:2}"
+  [[ -s $scratch/default ]] || fail "$1: nothing"
+  without_run "$scratch/default"
+  for jobs in 1 2 7; do
+    "${@:2}" --jobs $jobs >"$scratch/jobs" || fail "${*:2} --jobs $jobs"
+    without_run "$scratch/jobs"
+    cmp "$scratch/default" "$scratch/jobs" || fail "$1: --jobs $jobs differs from the default"
   done
-  cmp "$scratch/one" "$scratch/three" || fail "$1: three jobs differ"
 }
 from_stdin() { "$XDP_ROCE" --json analyze - "$@" <"$whole"; }
 same 'standard input' from_stdin

@@ -18,6 +18,29 @@ for plot in rate jain queue_mean queue_p99 utilisation cnps drops; do
 done
 grep -q '<polygon' "$scratch/plots/queue_mean.svg" || fail "no spread over the seeds"
 
+# Any number of jobs writes the same bytes, but for the times, the number of jobs and the process.
+for jobs in default 1 2 7; do
+  option=()
+  [[ $jobs == default ]] || option=(--jobs "$jobs")
+  exits 0 xdp-roce --json "${sweep[@]}" "${option[@]}" --out "$scratch/jobs" --plots "$scratch/jobs/plots"
+  mv "$scratch/last.out" "$scratch/jobs/stdout"
+  mv "$scratch/jobs" "$scratch/jobs-$jobs"
+done
+python3 - "$scratch" default 1 2 7 <<'P' || fail "the number of jobs changes what a sweep writes"
+import pathlib, re, sys
+def files(root):
+    walls = set(re.findall(r'"wall_s": ?([0-9.e-]+)', (root / "sweep.json").read_text()))
+    own = "|".join([r'"cpu_s": ?[0-9.e-]+', r'"run": ?\{"command_line".*', r'\["(?:start|duration)","[^"]*"\]', r' --jobs \d+', r'(?<= )time="[0-9.]+"',
+                    r"(?<![0-9.])(?:%s)(?![0-9.])" % "|".join(map(re.escape, walls))])
+    return {str(file.relative_to(root)): re.sub(own, "", file.read_text()) for file in root.rglob("*") if file.is_file()}
+first, *others = (files(pathlib.Path(sys.argv[1], f"jobs-{jobs}")) for jobs in sys.argv[2:])
+assert len(first) > 6 * 8, sorted(first)
+for jobs, other in zip(sys.argv[3:], others):
+    assert first.keys() == other.keys(), sorted(first.keys() ^ other.keys())
+    different = [name for name in first if first[name] != other[name]]
+    assert not different, f"--jobs {jobs}: {different}"
+P
+
 # Three machines: two take a number, one the scheduler's.
 exits 0 xdp-roce "${sweep[@]}" --share 1/3 --out "$scratch/a"
 exits 0 xdp-roce "${sweep[@]}" --share 2/3 --out "$scratch/b"
@@ -48,7 +71,7 @@ exits 2 xdp-roce "${sweep[@]}" --share 4/3
 exits 2 xdp-roce run incast --share 1/2
 
 # Killed after some points: the next run takes these, and makes the others.
-xdp-roce "${sweep[@]}" --set duration=40ms --set measure.from=20ms --out "$scratch/killed" >/dev/null 2>&1 &
+xdp-roce "${sweep[@]}" --set duration=40ms --set measure.from=20ms --jobs 1 --out "$scratch/killed" >/dev/null 2>&1 &
 killed=$!
 background+=("$killed")
 stored() { find "$scratch/killed" -name point.json | wc -l; }

@@ -2,10 +2,19 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
 namespace xr::cli {
+
+// The line of a terminal with so many columns, at most one less than these wide: where it is too
+// narrow the bar shrinks first, then the text is cut. `total` 0: unknown, without a bar.
+std::string progress_line(size_t columns, const std::string &what, uint64_t done, uint64_t total,
+                          const std::string &text);
+
+// "12 s left", of work that took so long for `done` of `total`; empty while it is unknown.
+std::string time_left(double seconds, uint64_t done, uint64_t total);
 
 // A progress line on stderr, if stderr is a terminal. The destructor erases it.
 class Progress {
@@ -15,7 +24,7 @@ public:
   Progress(const Progress &) = delete;
   Progress &operator=(const Progress &) = delete;
 
-  // `total` 0: unknown, no bar is shown. `text` follows the bar.
+  // `total` 0: unknown, neither a bar nor the time left is shown. `text` follows these.
   void update(uint64_t done, uint64_t total, const std::string &text);
   double seconds() const; // since the constructor
 

@@ -174,7 +174,7 @@ int run_sweep(const RunArgs &args, const Globals &globals, const experiment::Exp
       return fail("run", error_of_point(checked.error(), file, settings));
     name = std::move(checked).get();
   }
-  SweepOptions options{.out = args.out, .jobs = args.jobs};
+  SweepOptions options{.out = args.out, .jobs = jobs_of(args)};
   if (!args.share.empty()) {
     const auto share = parse_share(args.share);
     if (!share)

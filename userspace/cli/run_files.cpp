@@ -142,14 +142,11 @@ run_experiment(const experiment::Experiment &experiment, const RunFiles &files,
 void show_progress(Progress &progress, const places::RunProgress &at) {
   const double seconds = progress.seconds();
   const double simulated = static_cast<double>(at.now_ns) / 1e9;
-  const double part = static_cast<double>(at.now_ns) / static_cast<double>(at.duration_ns);
-  const double left = part > 0 ? seconds * (1 - part) / part : 0;
-  progress.update(
-      at.now_ns, at.duration_ns,
-      fmt::format("{:.1f} ms, {:.1f} M packet-hops/s, 1/{:.0f} of real time, {:.0f} s left",
-                  simulated * 1e3,
-                  seconds > 0 ? static_cast<double>(at.packet_hops) / seconds / 1e6 : 0,
-                  simulated > 0 ? seconds / simulated : 0, left));
+  progress.update(at.now_ns, at.duration_ns,
+                  fmt::format("{:.1f} ms, {:.1f} M packet-hops/s, 1/{:.0f} of real time",
+                              simulated * 1e3,
+                              seconds > 0 ? static_cast<double>(at.packet_hops) / seconds / 1e6 : 0,
+                              simulated > 0 ? seconds / simulated : 0));
 }
 
 } // namespace xr::cli

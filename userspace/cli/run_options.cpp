@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/processors.h"
 #include "cli/output.h"
 #include "cli/run_ports.h"
 #include "places/namespaces.h"
@@ -59,7 +60,11 @@ void describe_run(Command command, RunArgs &args) {
           "flows.1.words=\"send size 4k\"; repeatable")
       .value_name("KEY=VALUE")
       .repeatable();
-  command.add_option("--jobs", args.jobs, "Processes that run points of a sweep (default: 1)")
+  command
+      .add_option(
+          "--jobs", args.jobs,
+          "Processes that run points of a sweep (default: as many as there are processors for "
+          "this process; in namespaces 1)")
       .value_name("N")
       .check(whole_number(1, 1024));
   command
@@ -133,6 +138,12 @@ Result<experiment::Settings> settings_of(const RunArgs &args) {
 
 bool in_namespaces(const RunArgs &args) {
   return !args.place.empty() && args.place.front() == "namespaces";
+}
+
+unsigned jobs_of(const RunArgs &args) {
+  if (args.jobs)
+    return args.jobs;
+  return in_namespaces(args) ? 1 : processor_count();
 }
 
 RunPlace place_of(const RunArgs &args) {

@@ -19,7 +19,7 @@ struct RunArgs {
   std::string out, plots, junit, seed, scale, import, share;
   std::string export_format; // "": it runs
   std::vector<std::string> settings;
-  unsigned jobs = 1;
+  unsigned jobs = 0; // 0: not given
   bool list = false, tap = false;
   std::string role, at; // of --on ports
   uint64_t at_ns = 0;   // CLOCK_REALTIME; 0: when ready
@@ -31,6 +31,9 @@ void describe_run(Command command, RunArgs &args);
 Status check_place(const RunArgs &args);
 Status check_scale(const RunArgs &args);
 bool in_namespaces(const RunArgs &args);
+// Processes for the points of a sweep. In namespaces one: the frames of two would share the
+// machine.
+unsigned jobs_of(const RunArgs &args);
 Result<experiment::Settings> settings_of(const RunArgs &args);
 // --on, --scale and read_ports() were checked.
 RunPlace place_of(const RunArgs &args);

@@ -2,6 +2,7 @@
 #include "cli/sweep.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -9,6 +10,7 @@
 #include <optional>
 
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,7 +31,8 @@ namespace xr::cli {
 
 namespace {
 
-constexpr int kPoll = 200; // ms
+constexpr int kPoll = 200;         // ms
+constexpr uint64_t kWhole = 1'000; // of a point, for the progress
 constexpr const char *kPointFile = "/point.json";
 
 // A point that runs: its process writes what pack_point() made, or "!" and an error.
@@ -69,6 +72,40 @@ void end_with(pid_t parent) {
     _exit(1);
 }
 
+// How far each point is, of kWhole; written by its process.
+class Fractions {
+public:
+  explicit Fractions(size_t points) : points_(points) {
+    void *memory =
+        mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory != MAP_FAILED)
+      fractions_ = static_cast<std::atomic<uint64_t> *>(memory);
+  }
+  ~Fractions() {
+    if (fractions_)
+      munmap(fractions_, bytes());
+  }
+  Fractions(const Fractions &) = delete;
+  Fractions &operator=(const Fractions &) = delete;
+
+  void set(size_t point, uint64_t fraction) const {
+    if (fractions_)
+      fractions_[point].store(std::min(fraction, kWhole), std::memory_order_relaxed);
+  }
+  uint64_t sum() const {
+    uint64_t all = 0;
+    for (size_t i = 0; fractions_ && i < points_; i++)
+      all += fractions_[i].load(std::memory_order_relaxed);
+    return all;
+  }
+
+private:
+  size_t bytes() const { return std::max<size_t>(points_, 1) * sizeof(*fractions_); }
+
+  size_t points_;
+  std::atomic<uint64_t> *fractions_ = nullptr; // null: no memory, and no progress within points
+};
+
 class Sweep {
 public:
   Sweep(const experiment::ExperimentFile &file, const experiment::Settings &settings,
@@ -81,13 +118,15 @@ public:
       if (!options.out.empty())
         rows_.back().directory = options.out + "/" + directory_name(i, points[i]);
     }
+    fractions_.emplace(rows_.size());
   }
 
   Result<std::vector<sweep::SweepPoint>> run() {
     Progress progress("sweep");
-    size_t over = take_stored();
-    if (over && options_.on_found)
-      options_.on_found(over);
+    const size_t stored = take_stored();
+    if (stored && options_.on_found)
+      options_.on_found(stored);
+    size_t over = stored;
     for (size_t next = 0; over < rows_.size();) {
       while (!interrupt_.asked() && next < rows_.size() && children_.size() < options_.jobs) {
         const size_t row = next++;
@@ -102,14 +141,21 @@ public:
         for (const Child &child : children_)
           kill(child.pid, SIGTERM);
       over += collect();
-      progress.update(over, rows_.size(),
-                      fmt::format("{} of {}, {} running", over, counted(rows_.size(), "point"),
-                                  children_.size()));
+      progress.update(fractions_->sum(), (rows_.size() - stored) * kWhole,
+                      fmt::format("{} of {}, {}{} running", over, counted(rows_.size(), "point"),
+                                  pace(over - stored, progress.seconds()), children_.size()));
     }
     return std::move(rows_);
   }
 
 private:
+  static std::string pace(size_t points, double seconds) {
+    const double each = seconds / static_cast<double>(std::max<size_t>(points, 1));
+    return !points    ? ""
+           : each < 1 ? fmt::format("{:.1f} points/s, ", 1 / each)
+                      : fmt::format("{:.1f} s a point, ", each);
+  }
+
   // Equal for equal file, settings and version: their sweeps have equal points.
   std::string run_id() const {
     uint64_t hash = mix(points_.size());
@@ -176,7 +222,11 @@ private:
       sample_for_plots(experiment.get());
     const auto result = run_experiment(
         experiment.get(), {rows_[point].directory, ""},
-        [this](const places::RunProgress &) { return !interrupt_.asked(); }, options_.place);
+        [&](const places::RunProgress &at) {
+          fractions_->set(point, at.now_ns * kWhole / std::max<uint64_t>(at.duration_ns, 1));
+          return !interrupt_.asked();
+        },
+        options_.place);
     return result ? sweep::pack_point(result.get()) : "!" + result.error().message;
   }
 
@@ -207,6 +257,7 @@ private:
     while (waitpid(child.pid, &status, 0) < 0 && errno == EINTR)
       ;
     child.pid = 0;
+    fractions_->set(child.point, kWhole);
     sweep::SweepPoint &row = rows_[child.point];
     row.failure.clear();
     if (child.text.starts_with("!"))
@@ -239,6 +290,7 @@ private:
   Interrupt interrupt_;
   std::vector<Child> children_;
   std::vector<sweep::SweepPoint> rows_;
+  std::optional<Fractions> fractions_;
 };
 
 } // namespace

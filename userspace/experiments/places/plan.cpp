@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <thread>
 
 #include <fmt/format.h>
 
 #include "base/draw.h"
+#include "base/processors.h"
 #include "packet/frame.h"
 #include "packet/message.h"
 #include "parse/address.h"
@@ -378,7 +378,7 @@ bool counts_cnps_at_senders(const Plan &plan) {
 }
 
 uint64_t most_frames_per_second() {
-  return kFramesPerProcessor * std::clamp(std::thread::hardware_concurrency(), 1U, kMostProcessors);
+  return kFramesPerProcessor * std::min(processor_count(), kMostProcessors);
 }
 
 Status check_speed(const Plan &plan, const Scenario &scenario, double scale) {

@@ -1,0 +1,79 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The progress line on terminals of several widths: one line, which does not wrap, of a sweep with its points and the time
+# left; and nothing of it remains after the end.
+. "$(dirname "$0")/lib.sh"
+need tmux
+export LC_ALL=C.UTF-8
+
+tm() { tmux -L "progress-$$" -f /dev/null "$@"; }
+# shellcheck disable=SC2154 # here: lib.sh
+end_tmux() {
+  local status=$?
+  set +e
+  [[ ! -e $scratch/pid ]] || kill -KILL "$(cat "$scratch/pid")" 2>/dev/null
+  tm kill-server 2>/dev/null
+  (exit "$status")
+  tidy_up
+}
+trap end_tmux EXIT
+
+# With what scrolled away; lines that are not empty.
+screen() { tm capture-pane -t view -p -S - | sed '/^ *$/d'; }
+shows() { screen | grep -qE -- "$1"; }
+progress_lines() { screen | grep -cE '^(sweep|htsim: matrix.cm) .* %  ' || true; }
+
+# begin COLUMNS ARGUMENT...: `run` in a terminal of so many columns, with stderr on it.
+begin() {
+  local columns=$1
+  shift
+  tm kill-session -t view 2>/dev/null || true
+  printf '%q ' "$XDP_ROCE" run "$@" >"$scratch/session"
+  cat >>"$scratch/session" <<-END
+	>"$scratch/report" &
+	echo \$! >"$scratch/pid"
+	wait
+	echo ended
+	exec sleep 1000
+	END
+  tm new-session -d -s view -x "$columns" -y 24 "bash $scratch/session"
+  assert_eq "$columns" "$(tm display-message -t view -p '#{pane_width}')" "columns of the terminal"
+}
+# one_line WORDS: within a minute the line has these, and 20 updates later it is still one line, the last.
+one_line() {
+  wait_for 60 shows "$1" || fail "$columns columns: no '$1' on the screen: $(screen)"
+  sleep 2
+  assert_eq 1 "$(progress_lines)" "$columns columns: lines of progress on the screen: $(screen)"
+  screen | tail -n 1 | grep -qE -- "$1" || fail "$columns columns: the line wraps: $(screen)"
+}
+# The run is interrupted, as how long it takes depends on the machine.
+end() {
+  kill -INT "$(cat "$scratch/pid")"
+  wait_for 60 shows '^ended$' || fail "$columns columns: it did not end: $(screen)"
+  rm "$scratch/pid"
+  assert_eq 0 "$(progress_lines)" "$columns columns: lines of progress after the end: $(screen)"
+}
+
+{
+  printf 'Nodes 32\nConnections 16\n'
+  for i in {0..15}; do printf '%d->%d start 0 size 2000000000\n' "$i" $((i + 16)); done
+} >"$scratch/matrix.cm"
+incast=(incast --set measure.from=1ms --set 'expect=["jain > 0"]')
+
+tm new-session -d -s server 'sleep 1000' # outlives the views
+for columns in 60 80 100 200; do
+  begin "$columns" "${incast[@]}" --set duration=20ms --set 'sweep={seed: 1..5000}' --out "$scratch/sweep-$columns"
+  one_line '^sweep .* left, [1-9][0-9,]* of 5,000 points, '
+  ((columns < 80)) || shows 'points/s, [0-9]+ running|s a point, [0-9]+ running' || fail "no rate: $(screen)"
+  end
+  begin "$columns" --import cm "$scratch/matrix.cm" --out "$scratch/cm-$columns"
+  one_line '^htsim: matrix.cm .* left, '
+  end
+done
+
+# While the first points run.
+columns=80
+begin "$columns" "${incast[@]}" --set duration=1000s --set 'sweep={seed: 1..2}'
+one_line '^sweep .* 0 of 2 points, [12] running'
+end
+echo "terminals of 60, 80, 100 and 200 columns: one line of progress each"
