@@ -85,6 +85,21 @@ def table(folder):
     assert "[1] 1.0, a machine, idle." in made and "not idle" not in made, made
 
 
+def scaling(folder):
+    raw = os.path.join(folder, "raw")
+    write(raw, """# 2.0, 4 processors
+== how it grows with processors: scaling (tests/bench/scaling_bench.cpp)
+send, N at once (median of 3, and quartiles)
+  one, Mpps                                       2.50  2.40 to 2.60
+  2 to one                                        1.90  1.80 to 2.00  (must be >= 1.70)
+  4 to one                                        2.00  1.90 to 2.10  (must be >= 3.40)  MISSED
+# not idle: others used 9 % of a processor
+""")
+    made = run("table.py", raw)
+    assert "| | one | 2 to one | 4 to one | |\n" in made, made
+    assert "| send, N at once [1] | 2.50 Mpps | 1.90 | 2.00 | 2.00 missed, >= 3.40; not idle |" in made, made
+
+
 def idle():
     said = run("idle.py", "run", "a part (tests)", "sh", "-c", "echo a result; exit 3", status=3)
     assert re.fullmatch(r"== a part \(tests\)\na result\n(# not idle: others used \d+ % of a processor\n)?\n", said), said
@@ -109,6 +124,7 @@ def compare(folder):
 
 with tempfile.TemporaryDirectory() as scratch:
     table(scratch)
+    scaling(scratch)
     merge(scratch)
     idle()
     compare(scratch)

@@ -130,6 +130,25 @@ double answered(uint32_t n) {
   return sum_of({outputs({respond, send})[1]}, "/achieved/packets_per_second");
 }
 
+// A wire between ports with N queues each, which live frames of N threads enter: what left it.
+double wired(uint32_t n) {
+  const std::string box = fmt::format("xr-bench-{}-box", getpid());
+  const Lanes sender(1, n);
+  check(xr::host::make_netns(box));
+  check(xr::host::make_veth({"wire", Lanes::near(0)}, {"in", box}, 1500, n));
+  check(xr::host::make_veth({"out", box}, {"wire", Lanes::far(0)}, 1500, n));
+  const std::string send =
+      program + " --json --netns " + Lanes::near(0) +
+      fmt::format(" send wire src 192.0.2.1 dst 192.0.2.2 dst-mac 02:00:00:00:00:02 qp 0x11 qps {} "
+                  "write size 64k --engine live --threads {} --for {:.0f}s",
+                  16 * n, n, kSeconds);
+  const auto reports = outputs(
+      {Lanes::at(box, fmt::format("wire in out --for {:.0f}s", kSeconds + 3)),
+       "sleep 1; " + Lanes::at(box, "impair in add delay 50us") + " >/dev/null && " + send});
+  check(xr::host::remove_netns(box));
+  return sum_of({reports[0]}, "/ports/0/in/left") / kSeconds;
+}
+
 // N processors run the attached program at once, each for QPs of its own: what they share.
 double counted(uint32_t n) {
   static const xr::bench::Counting counting(true, 65536);
@@ -243,6 +262,7 @@ int main(int count, char **words) {
        },
        0, 1},
       {"send --reliable --queues N to respond --queues N", "Mpps", 1e6, answered, 0, 2},
+      {"wire, ports with N queues", "Mpps", 1e6, wired, 0, 1},
       {"run of a sweep of 32 points, --jobs N", "points/s", 1, sweep, 0.85, 1},
       {"analyze --jobs N", "Mpps", 1e6, analyze, 0, 1},
   };

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """table.py RAW [PAGE]: the ratios of the output of tools/bench as a Markdown table on standard output; with PAGE, between its
 two marker comments. table.py --check RAW PAGE: fails if the table of PAGE is not that of RAW. What RAW does not have is named
-below the table.
+below the table. A second table has the part about processors.
 In RAW a line `# WORDS` is the version and the machine of the parts after it; `== PART` begins a part; `# not idle: WORDS` is of
 the part before it; a line without a space in front begins a group; the other lines are results. A verdict is by the clock; the
 first line "by processor time" after it is the same piece's."""
@@ -12,6 +12,7 @@ import sys
 PROGRAM, BRIDGE, WIRE, LATE = "the XDP program", "the bridge", "the wire (", "the wire: delay given and asked"
 SEND, LIVE, SIMULATOR, ANALYZE = "send and respond", "send with live frames", "the simulator", "xdp-roce analyze"
 OF_A_ROUND, OF_PROCESS = "ratio, of the pieces of a round", "ratio of rates, of the process alone"
+SCALING = "how it grows with processors"
 ONE_FLOW, MANY = "1,024 B of payload, one RC flow", "the same, 10,000 QPs ("
 # What the table says, part, group, its line.
 RATIOS = [
@@ -97,6 +98,30 @@ def row(name, note, got, busy):
     return f"| {name} [{note}] | {got.median} | {got.low} to {got.high} | {target} | {processor} | {', '.join(filter(None, words))} |"
 
 
+def scaling(results, busy, machines):
+    """A row a group of the part: one, and the ratios of N to it, which are `2 to one` and so on."""
+    groups = {}
+    for (part, group, name), got in results.items():
+        if part.startswith(SCALING):
+            groups.setdefault(group.split(" (median")[0], {})[name] = got
+    numbers = sorted({int(name.split()[0]) for lines in groups.values() for name in lines if name.endswith(" to one")})
+    if not numbers:
+        return []
+    rows = ["", f"| | one | {' | '.join(f'{n} to one' for n in numbers)} | |", f"| --- | ---: |{' ---: |' * len(numbers)} --- |"]
+    for group, lines in groups.items():
+        one = next((name for name in lines if name.startswith("one, ")), None)
+        got = lines.get(one) or next(iter(lines.values()))
+        if got.machine not in machines:
+            machines.append(got.machine)
+        ratios = [lines.get(f"{n} to one") for n in numbers]
+        words = [f"{each.median} {each.verdict.lower()}, {each.sign} {each.target}" for each in ratios if each and each.verdict]
+        words += ["not idle"] if (got.machine, got.part) in busy else []
+        first = f"{got.median} {one.removeprefix('one, ')}" if one else ""
+        cells = " | ".join(each.median if each else "" for each in ratios)
+        rows.append(f"| {group} [{machines.index(got.machine) + 1}] | {first} | {cells} | {'; '.join(words)} |")
+    return rows
+
+
 def table(results, busy):
     rows = ["| | median | quartiles | target | by processor time | |", "| --- | ---: | ---: | ---: | ---: | --- |"]
     machines, missing = [], []
@@ -108,6 +133,7 @@ def table(results, busy):
         if got[0].machine not in machines:
             machines.append(got[0].machine)
         rows.append(row(name, machines.index(got[0].machine) + 1, got[0], busy))
+    rows += scaling(results, busy, machines)
     rows += [""] + [f"[{i + 1}] {machine}.  " for i, machine in enumerate(machines)]
     if missing:
         rows += ["", f"Not measured: {'; '.join(missing)}."]
