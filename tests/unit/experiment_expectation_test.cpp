@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -358,6 +360,25 @@ TEST(Expectations, EachColumnOfOtgIsUsableOrRefusedWithItsReason) {
     EXPECT_NE(sound.error().message.find(name + " has no value here"), std::string::npos)
         << sound.error().message;
     EXPECT_FALSE(sound.error().hint.empty()) << name;
+  }
+}
+
+// The names of rows, and whether samples of flows are needed.
+TEST(Expectations, WhatTheyNeedOfSamples) {
+  for (const auto &[text, rows, flows] :
+       std::initializer_list<std::tuple<const char *, std::set<size_t>, bool>>{
+           {"flow('flow-2').goodput_bps after 10ms > 1gbit", {1}, true},
+           {"flow('mouse-1').drops == 0 and flow('flow-1').drops == 0", {0, 2}, false},
+           {"jain(flows.goodput_bps) > 0.5", {}, false},
+           {"sum(flows('mouse-*').drops) == 0", {}, false},
+           {"max(queue('bottleneck').backlog_bytes after 10ms) > 1", {}, false},
+       }) {
+    auto expectation = Expectation::parse(text);
+    ASSERT_TRUE(expectation.ok()) << text;
+    std::set<size_t> named;
+    expectation->named_rows(subject(), RowKind::Flow, named);
+    EXPECT_EQ(named, rows) << text;
+    EXPECT_EQ(expectation->needs_samples(RowKind::Flow), flows) << text;
   }
 }
 

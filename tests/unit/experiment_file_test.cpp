@@ -744,6 +744,12 @@ TEST(ExperimentFiles, AreRefusedWithLineAndHint) {
   }
 }
 
+TEST(ExperimentFiles, SampleFlows) {
+  EXPECT_EQ(sound(kHead + kFlows).sample_flows, 64U);
+  EXPECT_EQ(sound(kHead + kFlows + "sample-flows: 200\n").sample_flows, 200U);
+  EXPECT_EQ(sound(kHead + kFlows + "sample-flows: all\n").sample_flows, kSampleAllFlows);
+}
+
 // A value of --set has no line in the file: the word is named, also for what is inside a map.
 TEST(ExperimentFiles, ErrorsInsideValuesOfSetNameTheWord) {
   for (const auto &[key, value, message] : std::initializer_list<std::array<const char *, 3>>{
@@ -751,6 +757,10 @@ TEST(ExperimentFiles, ErrorsInsideValuesOfSetNameTheWord) {
            {"measure", "{from: 20ms}", "f.yaml: --set measure: measure: from is not before"},
            {"measure.from", "20ms", "f.yaml: --set measure.from: measure: from is not before"},
            {"sample", "10ns", "f.yaml: --set sample: sample: 10ns is too short"},
+           {"sample-flows", "some",
+            "f.yaml: --set sample-flows: sample-flows: 'some' is not a number of flows, or the "
+            "word all"},
+           {"sample-flows", "2000000", "f.yaml: --set sample-flows: sample-flows: '2000000'"},
            {"topology", "{star: {rate: 1gbit, senders: x}}",
             "f.yaml: --set topology: senders: 'x' is not a whole number"},
            {"queue", "{words: {a: 1}}", "f.yaml: --set queue: words:"},

@@ -120,6 +120,29 @@ TEST(ExperimentReport, SummaryCountsTheFlowsThatItLeavesOut) {
             std::string::npos);
 }
 
+TEST(ExperimentReport, SaysWhichSamplesAreLeftOut) {
+  ExperimentResult r = result();
+  EXPECT_FALSE(json::parse(to_json(experiment_report(r))).contains("samples"));
+  r.samples = {.flows = 64,
+               .flows_left_out = 9936,
+               .queues_left_out = 1,
+               .thinned = 1234,
+               .sample_ns = 1000,
+               .flow_sample_ns = 32'000};
+  EXPECT_EQ(json::parse(to_json(experiment_report(r))).at("samples"),
+            (json{{"flows", 64},
+                  {"flows_left_out", 9936},
+                  {"queues_left_out", 1},
+                  {"thinned", 1234},
+                  {"sample_ns", 1000},
+                  {"flow_sample_ns", 32'000}}));
+  const std::string text = to_text(experiment_report(r));
+  for (const char *words :
+       {"9,936 flows without samples", "1 queue without samples", "1,234 samples thinned",
+        "flows each 32 us, queues each 1 us", "sample-flows: all"})
+    EXPECT_NE(text.find(words), std::string::npos) << words << " is not in\n" << text;
+}
+
 TEST(ExperimentReport, FilesForOthers) {
   ExperimentResult r = result();
   EXPECT_EQ(tap({&r}), "TAP version 13\n1..3\nok 1 - a <b> & \"c\": measured\n"

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables for other programs: sweep.csv, samples.csv, FCT by flow size.
+// Tables for other programs: sweep.csv, samples.csv and their choice, FCT by flow size.
 #include <sstream>
 
 #include <gtest/gtest.h>
 
 #include "report/experiment.h"
+#include "report/kept_samples.h"
 #include "report/rows.h"
 #include "report/wide_series.h"
 #include "sweep/point.h"
@@ -141,6 +142,126 @@ TEST(WideSeries, WithoutSamplesThereIsAHeader) {
   std::stringstream rows;
   WideSeries series(rows);
   EXPECT_EQ(written(series), "t_ns\n");
+}
+
+// Adds a time with that many flows, a queue and a sum. Goodputs are 0, 1, 2 ..., or `rates`.
+void add_time(KeptSamples &kept, uint64_t t_ns, uint32_t flows,
+              const std::vector<double> &rates = {}) {
+  std::vector<ExperimentSample> samples;
+  for (uint32_t i = 0; i < flows; i++)
+    samples.push_back({t_ns, Kind::Flow, i, "goodput_bps", rates.empty() ? i : rates[i]});
+  samples.push_back({t_ns, Kind::Queue, 0, "backlog_bytes", static_cast<double>(t_ns)});
+  samples.push_back({t_ns, Kind::Queue, 0, "marked", 3});
+  samples.push_back({t_ns, Kind::Total, 0, "jain", 0.5});
+  kept.add(samples);
+}
+
+std::vector<uint32_t> flows_of(const KeptSamples &kept, uint32_t most = 2000) {
+  std::vector<uint32_t> rows;
+  for (uint32_t row = 0; row < most; row++)
+    if (kept.has(Kind::Flow, row))
+      rows.push_back(row);
+  return rows;
+}
+
+std::string lines_of(const KeptSamples &kept) {
+  const std::vector<std::string> flows = {"a", "b", "c"}, queues = {"q"};
+  std::string lines;
+  kept.each([&](const auto &samples) { lines += series_lines(samples, flows, queues); });
+  return lines;
+}
+
+TEST(KeptSamples, AllThatFitAreAsTheyWere) {
+  KeptSamples kept({.flows = 3});
+  add_time(kept, 10, 3);
+  add_time(kept, 20, 2);
+  const ExperimentSamples chosen = kept.choose();
+  EXPECT_EQ(chosen.flows, 3U);
+  EXPECT_EQ(chosen.flows_left_out + chosen.queues_left_out + chosen.thinned, 0U);
+  EXPECT_EQ(lines_of(kept),
+            "10,flow,a,goodput_bps,0\n10,flow,b,goodput_bps,1\n10,flow,c,goodput_bps,2\n"
+            "10,queue,q,backlog_bytes,10\n10,queue,q,marked,3\n10,total,,jain,0.5\n"
+            "20,flow,a,goodput_bps,0\n20,flow,b,goodput_bps,1\n"
+            "20,queue,q,backlog_bytes,20\n20,queue,q,marked,3\n20,total,,jain,0.5\n");
+}
+
+TEST(KeptSamples, FlowsAreTheHighestAndTheLowest) {
+  KeptSamples kept({.flows = 4});
+  add_time(kept, 10, 10);
+  const ExperimentSamples chosen = kept.choose();
+  EXPECT_EQ(flows_of(kept), (std::vector<uint32_t>{0, 1, 8, 9}));
+  EXPECT_EQ(chosen.flows, 4U);
+  EXPECT_EQ(chosen.flows_left_out, 6U);
+  EXPECT_EQ(chosen.thinned, 0U);
+}
+
+TEST(KeptSamples, EqualFlowsAreTakenInTheirOrder) {
+  KeptSamples kept({.flows = 3});
+  add_time(kept, 10, 6, {5, 7, 5, 5, 5, 5});
+  kept.choose();
+  EXPECT_EQ(flows_of(kept), (std::vector<uint32_t>{0, 1, 2}));
+}
+
+TEST(KeptSamples, NamedFlowsStayWhateverTheLimit) {
+  for (const size_t limit : {size_t{0}, size_t{1}, size_t{4}}) {
+    KeptSamples kept({.flows = limit});
+    for (const uint32_t row : {4U, 5U})
+      kept.name(Kind::Flow, row);
+    add_time(kept, 10, 10);
+    kept.choose();
+    EXPECT_EQ(flows_of(kept),
+              limit < 4 ? (std::vector<uint32_t>{4, 5}) : (std::vector<uint32_t>{0, 4, 5, 9}));
+  }
+}
+
+// Eight times become four: events add up, a rate is the mean, a backlog and a sum the later value.
+TEST(KeptSamples, ThinnedSamplesAreJoined) {
+  KeptSamples kept({.flows = 1, .cells = 4 * 4});
+  for (uint64_t t = 10; t <= 80; t += 10)
+    add_time(kept, t, 1, {static_cast<double>(t)});
+  const ExperimentSamples chosen = kept.choose();
+  EXPECT_EQ(chosen.thinned, 16U);
+  EXPECT_EQ(chosen.sample_ns, 20U);
+  EXPECT_EQ(lines_of(kept).substr(0, 92),
+            "20,flow,a,goodput_bps,15\n20,queue,q,backlog_bytes,20\n20,queue,q,marked,6\n"
+            "20,total,,jain,0.5\n");
+}
+
+// However long it is and however many flows there are: a named one and the extremes stay.
+TEST(KeptSamples, MemoryIsBounded) {
+  KeptSamples kept({.flows = 4, .cells = 2000, .held = 20'000});
+  kept.name(Kind::Flow, 500);
+  uint64_t added = 0;
+  for (uint64_t t = 1; t <= 3000; t++, added += 1003)
+    add_time(kept, t, 1000);
+  const ExperimentSamples chosen = kept.choose();
+  EXPECT_EQ(flows_of(kept), (std::vector<uint32_t>{0, 500, 998, 999}));
+  EXPECT_EQ(chosen.flows_left_out, 996U);
+  size_t values = 0, times = 0;
+  uint64_t last = 0;
+  double marked = 0;
+  kept.each([&](const std::vector<ExperimentSample> &samples) {
+    times++;
+    values += samples.size();
+    for (const ExperimentSample &sample : samples) {
+      last = sample.t_ns;
+      if (std::string_view(sample.column) == "marked")
+        marked += sample.value;
+    }
+  });
+  EXPECT_LE(values, 2000U);
+  EXPECT_GE(times, 50U);
+  EXPECT_EQ(last, 3000U);
+  EXPECT_EQ(marked, 9000);
+  EXPECT_EQ(chosen.thinned, 3000U * 7 - values);
+}
+
+TEST(KeptSamples, QueuesAreTheLongest) {
+  KeptSamples kept({.queues = 2});
+  for (uint32_t row = 0; row < 5; row++)
+    kept.add({{10, Kind::Queue, row, "backlog_bytes", row == 3 ? 100.0 : row == 1 ? 50.0 : 0.0}});
+  EXPECT_EQ(kept.choose().queues_left_out, 3U);
+  EXPECT_TRUE(kept.has(Kind::Queue, 1) && kept.has(Kind::Queue, 3));
 }
 
 } // namespace

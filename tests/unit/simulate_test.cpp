@@ -75,6 +75,33 @@ TEST(Simulate, OneSeedOneResult) {
   EXPECT_NE(of(2, kMs), first);
 }
 
+// Queues and sums are sampled as before; a flow's samples are of all the time between them.
+TEST(Simulate, FlowsCanBeSampledLessOften) {
+  Scenario scenario = star(3, 10 * kGbit, 4 * kMs, "buffer 1M");
+  scenario.sample_ns = 100 * kUs;
+  add_senders(scenario, "write size 1M pmtu 1024");
+  using Kind = ExperimentSample::Kind;
+  const auto of = [&](uint64_t every) {
+    scenario.flow_sample_every = every;
+    const auto simulation = make(scenario);
+    simulation->run_until(scenario.duration_ns);
+    return simulation->take_samples();
+  };
+  std::vector<std::pair<uint64_t, double>> others[2];
+  double bytes[2] = {};
+  size_t flows[2] = {};
+  for (size_t i = 0; i < 2; i++)
+    for (const ExperimentSample &sample : of(i ? 10 : 1)) {
+      if (sample.kind != Kind::Flow)
+        others[i].emplace_back(sample.t_ns, sample.value);
+      else if (std::string_view(sample.column) == "goodput_bps")
+        flows[i]++, bytes[i] += sample.value * (i ? 10 : 1);
+    }
+  EXPECT_EQ(others[0], others[1]);
+  EXPECT_EQ(flows[0], 10 * flows[1]);
+  EXPECT_NEAR(bytes[0], bytes[1], bytes[0] * 1e-9);
+}
+
 TEST(Simulate, ALoneFlowHasTheLineButItsHeaders) {
   for (const bool layer1 : {false, true}) {
     Scenario scenario = star(1, 40 * kGbit, 2 * kMs, "buffer 1M");

@@ -17,6 +17,7 @@
 #include "cli/output.h"
 #include "cli/provenance.h"
 #include "cli/run_plots.h"
+#include "cli/run_samples.h"
 #include "cli/run_tables.h"
 #include "cli/scratch_directory.h"
 #include "report/experiment.h"
@@ -92,30 +93,15 @@ run_experiment(const experiment::Experiment &experiment, const RunFiles &files,
   hooks.answers = [&](const ExperimentResult &result) {
     return answers::from_captures(experiment, result, captures);
   };
-  plot::Recorder recorder = plot_recorder(experiment);
-  const std::string path = out + "/series.csv";
-  std::ofstream series;
-  std::unique_ptr<SampleTable> table;
+  std::unique_ptr<RunSamples> samples;
   Fd owner;
-  if (!out.empty()) {
+  if (!out.empty())
     owner = XR_TRY(own_directory(out));
-    errno = 0;
-    series.open(path, std::ios::binary);
-    series << report::series_header();
-    if (!series)
-      return cannot_write(path);
-    table = XR_TRY(SampleTable::make(out));
+  if (!out.empty() || !files.plots.empty()) {
+    samples = XR_TRY(RunSamples::make(experiment, out));
+    hooks.samples = [&](const std::vector<ExperimentSample> &some,
+                        const experiment::Subject &subject) { return samples->add(some, subject); };
   }
-  if (!out.empty() || !files.plots.empty())
-    hooks.samples = [&](const std::vector<ExperimentSample> &samples,
-                        const experiment::Subject &subject) -> Status {
-      recorder.add(samples);
-      if (out.empty())
-        return {};
-      table->add(samples, subject);
-      series << report::series_lines(samples, subject.flows, subject.queues) << std::flush;
-      return series ? Status() : Status(cannot_write(path));
-    };
   if (!out.empty())
     hooks.partial = [&](ExperimentResult partial) {
       partial.version = XR_VERSION;
@@ -127,13 +113,13 @@ run_experiment(const experiment::Experiment &experiment, const RunFiles &files,
     return result;
   result->version = XR_VERSION;
   record_result(result.get());
-  if (out.empty() && files.plots.empty())
+  if (!samples)
     return result;
-  XR_TRY(write_plots(out, files.plots, experiment, result.get(), recorder));
+  XR_TRY(samples->finish(result.get()));
+  XR_TRY(write_plots(out, files.plots, experiment, result.get(), *samples));
   if (out.empty())
     return result;
   XR_TRY(write_result(out, result.get()));
-  XR_TRY(table->write());
   XR_TRY(write_run_tables(out, result.get()));
   XR_TRY(write_whole(out + "/junit.xml", report::junit_xml({&result.get()})));
   return result;

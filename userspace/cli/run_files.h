@@ -34,8 +34,8 @@ struct RunFiles {
 using RunPlace = std::function<Result<ExperimentResult>(
     const experiment::Experiment &, const places::RunHooks &, const std::string &)>;
 
-// Runs it, and answers from its captures. series.csv is written during the run,
-// result.json every few seconds and at the end, the others at the end.
+// Runs it, and answers from its captures. series.csv is written during a run
+// with few flows, result.json every few seconds and at the end, the others at the end.
 Result<ExperimentResult>
 run_experiment(const experiment::Experiment &experiment, const RunFiles &files,
                const std::function<bool(const places::RunProgress &)> &progress,

@@ -15,6 +15,7 @@
 #include "cli/page_network.h"
 #include "cli/provenance.h"
 #include "cli/run_files.h"
+#include "cli/run_samples.h"
 #include "plot/figures.h"
 #include "plot/gnuplot.h"
 #include "plot/page.h"
@@ -195,7 +196,8 @@ std::vector<plot::PageTable> more_tables(const ExperimentResult &result) {
 } // namespace
 
 plot::Recorder plot_recorder(const experiment::Experiment &experiment) {
-  return {experiment.scenario.duration_ns, experiment.scenario.sample_ns,
+  const simulate::Scenario &scenario = experiment.scenario;
+  return {scenario.duration_ns, scenario.sample_ns * scenario.flow_sample_every,
           experiment.subject.flows.size() + experiment.subject.queues.size()};
 }
 
@@ -210,9 +212,10 @@ Status write_svgs(const std::string &plots, const std::vector<plot::Figure> &fig
 
 Status write_plots(const std::string &out, const std::string &plots,
                    const experiment::Experiment &experiment, const ExperimentResult &result,
-                   const plot::Recorder &recorder) {
+                   const RunSamples &samples) {
   plot::Page page{experiment.text, moments_of(experiment),
-                  plot::figures(result, recorder, levels_of(experiment.scenario)),
+                  plot::figures(result, samples.recorder(), levels_of(experiment.scenario),
+                                samples.has_curve()),
                   more_tables(result)};
   page.network = page_network(experiment, result);
   for (const ExperimentJob &job : result.measured.jobs)
@@ -314,11 +317,32 @@ Status write_sweep_page(const std::string &out, const std::string &name, Verdict
 }
 
 void sample_for_plots(experiment::Experiment &experiment) {
-  constexpr uint64_t kSamples = 500, kLeast = 1000; // ns, as in experiment files
+  constexpr uint64_t kSamples = 500, kFewest = 50, kLeast = 1000; // ns, as in experiment files
+  // A flow's values cost some 2 us, which is most of the time of a sample with many flows.
+  constexpr uint64_t kOfFlows = 128'000;
   simulate::Scenario &scenario = experiment.scenario;
+  const uint64_t flows = experiment.subject.flows.size();
+  const bool many = flows > experiment.sample_flows;
   const bool open_end = scenario.until_done && scenario.duration_ns == experiment::kLongestRun;
-  if (!scenario.sample_ns && !open_end)
-    scenario.sample_ns = std::max(scenario.duration_ns / kSamples, kLeast);
+  if (!scenario.sample_ns && !open_end) {
+    const report::SampleLimits limits = sample_limits(experiment);
+    constexpr size_t kOfAQueue = 4, kOfAFlow = 6; // columns of DCQCN's
+    const uint64_t queues = experiment.subject.queues.size();
+    const uint64_t columns = queues * kOfAQueue + limits.flows * kOfAFlow;
+    const uint64_t samples =
+        many || queues > limits.queues
+            ? std::clamp(limits.cells / std::max<uint64_t>(columns, 1), kFewest, kSamples)
+            : kSamples;
+    scenario.sample_ns = std::max(scenario.duration_ns / samples, kLeast);
+  }
+  if (!scenario.sample_ns || !many ||
+      std::ranges::any_of(experiment.expectations, [](const experiment::Expectation &one) {
+        return one.needs_samples(experiment::RowKind::Flow);
+      }))
+    return;
+  const uint64_t samples = std::max<uint64_t>(scenario.duration_ns / scenario.sample_ns, 1);
+  scenario.flow_sample_every =
+      std::clamp<uint64_t>((samples * flows + kOfFlows - 1) / kOfFlows, 1, samples);
 }
 
 } // namespace xr::cli

@@ -15,6 +15,8 @@
 
 namespace xr::cli {
 
+class RunSamples;
+
 plot::Recorder plot_recorder(const experiment::Experiment &experiment);
 
 // Writes ID.svg of each figure into `plots`, which it makes if needed.
@@ -23,9 +25,10 @@ Status write_svgs(const std::string &plots, const std::vector<plot::Figure> &fig
 // Writes report.html into `out` and ID.svg and plot.gp into `plots`; "": not.
 Status write_plots(const std::string &out, const std::string &plots,
                    const experiment::Experiment &experiment, const ExperimentResult &result,
-                   const plot::Recorder &recorder);
+                   const RunSamples &samples);
 
-// Samples for 500 points of a plot, of an experiment that says nothing of samples.
+// Samples for 500 points of a plot, of an experiment that says nothing of samples; of many flows
+// fewer, unless expectations need them.
 void sample_for_plots(experiment::Experiment &experiment);
 
 // Writes report.html into `out`, with a link to the page of each point.

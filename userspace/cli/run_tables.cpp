@@ -61,8 +61,9 @@ Result<std::unique_ptr<SampleTable>> SampleTable::make(const std::string &out) {
 }
 
 void SampleTable::add(const std::vector<ExperimentSample> &samples,
-                      const experiment::Subject &subject) {
-  series_.add(samples, subject.flows, subject.queues);
+                      const std::vector<std::string> &flows,
+                      const std::vector<std::string> &queues) {
+  series_.add(samples, flows, queues);
 }
 
 Status SampleTable::write() {

@@ -23,7 +23,9 @@ Status write_run_tables(const std::string &out, const ExperimentResult &result);
 class SampleTable {
 public:
   static Result<std::unique_ptr<SampleTable>> make(const std::string &out);
-  void add(const std::vector<ExperimentSample> &samples, const experiment::Subject &subject);
+  // `flows`, `queues`: names.
+  void add(const std::vector<ExperimentSample> &samples, const std::vector<std::string> &flows,
+           const std::vector<std::string> &queues);
   Status write();
 
 private:

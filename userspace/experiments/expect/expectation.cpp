@@ -11,12 +11,32 @@ namespace xr::experiment {
 
 namespace {
 
+// Only a part of the run's time needs samples.
+bool is_sampled(const Node &node) {
+  return node.kind == Node::Kind::Column && (node.after_ns || node.before_ns);
+}
+
 void keep(const Node &node, SampleStore &store) {
   if (node.kind == Node::Kind::Column)
     if (const FoundColumn found = find_column(node.row_kind, node.name); found.column)
       store.keep(node.row_kind, found.column->name);
   for (const auto &child : node.children)
     keep(*child, store);
+}
+
+bool samples(const Node &node, RowKind kind) {
+  return (is_sampled(node) && node.row_kind == kind) ||
+         std::ranges::any_of(node.children,
+                             [kind](const auto &child) { return samples(*child, kind); });
+}
+
+void add_named(const Node &node, const Subject &subject, RowKind kind, std::set<size_t> &rows) {
+  if (node.kind == Node::Kind::Column && node.row_kind == kind && !node.pattern.empty() &&
+      node.pattern.find_first_of("*?[") == std::string::npos)
+    for (const size_t row : select_rows(subject, kind, node.pattern))
+      rows.insert(row);
+  for (const auto &child : node.children)
+    add_named(*child, subject, kind, rows);
 }
 
 bool names_answers(const Node &node) {
@@ -67,6 +87,12 @@ Status Expectation::check(const Subject &subject) const {
 }
 
 void Expectation::keep_samples(SampleStore &store) const { keep(*tree_, store); }
+
+bool Expectation::needs_samples(RowKind kind) const { return samples(*tree_, kind); }
+
+void Expectation::named_rows(const Subject &subject, RowKind kind, std::set<size_t> &rows) const {
+  add_named(*tree_, subject, kind, rows);
+}
 
 bool Expectation::needs_answers() const { return names_answers(*tree_); }
 

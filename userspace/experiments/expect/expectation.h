@@ -81,6 +81,10 @@ public:
   Status check(const Subject &subject) const;
   // Marks the samples that evaluate() needs.
   void keep_samples(SampleStore &store) const;
+  // Whether it needs samples of such rows.
+  bool needs_samples(RowKind kind) const;
+  // Adds the rows that it names, one by one: a pattern is no name.
+  void named_rows(const Subject &subject, RowKind kind, std::set<size_t> &rows) const;
   // Whether it names rows of the answers.
   bool needs_answers() const;
   // Only after a check() that succeeded.

@@ -70,6 +70,7 @@ private:
          }},
         {"until", [this](const YAML::Node &node) { return until(node); }},
         {"sample", reader_.duration("sample", scenario().sample_ns)},
+        {"sample-flows", [this](const YAML::Node &node) { return sample_flows(node); }},
         {"measure",
          [this](const YAML::Node &node) {
            measure_given_ = true;
@@ -172,6 +173,20 @@ private:
     if (parse::scalar(node) != "done")
       return reader_.in(node, "until", parse::wrong(parse::scalar(node), "an end", "until: done"));
     scenario().until_done = true;
+    return {};
+  }
+
+  Status sample_flows(const YAML::Node &node) {
+    constexpr uint64_t kMost = 1'000'000;
+    if (parse::scalar(node) == "all") {
+      experiment_.sample_flows = kSampleAllFlows;
+      return {};
+    }
+    const auto number =
+        parse::integer(parse::scalar(node), 0, kMost, "a number of flows, or the word all");
+    if (!number)
+      return reader_.in(node, "sample-flows", number.error());
+    experiment_.sample_flows = number.get();
     return {};
   }
 

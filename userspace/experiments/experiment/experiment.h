@@ -18,10 +18,14 @@ namespace xr::experiment {
 // The limit of a run until its jobs are done, where the file gives none. ns
 inline constexpr uint64_t kLongestRun = 3'600'000'000'000;
 
+// `sample-flows`: how many flows have samples in the files.
+inline constexpr uint64_t kSampleFlows = 64, kSampleAllFlows = UINT64_MAX;
+
 struct Experiment {
   std::string name;
   std::string text; // of the file, before settings
   simulate::Scenario scenario;
+  uint64_t sample_flows = kSampleFlows;
   Rules rules;
   std::vector<CaptureSetup> captures;
   bool analyze = false;          // the captures `left` and `right`, after the run

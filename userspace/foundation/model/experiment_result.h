@@ -37,6 +37,14 @@ struct ExperimentCheck {
   std::string unit = {}; // of value and bound: "ns", "bytes", "bit/s"; "": a number
 };
 
+// The samples that series.csv and samples.csv do not have.
+struct ExperimentSamples {
+  uint64_t flows = 0;                               // that have samples
+  uint64_t flows_left_out = 0, queues_left_out = 0; // were sampled, and have none in the files
+  uint64_t thinned = 0;                             // of the others: joined with the next one
+  uint64_t sample_ns = 0, flow_sample_ns = 0; // distances in the files: of all; of those of flows
+};
+
 enum class Verdict : uint8_t { Pass, Fail, Void };
 const char *verdict_name(Verdict verdict); // "pass", "fail", "void"
 
@@ -48,7 +56,8 @@ struct ExperimentResult {
   ExperimentPrediction prediction = {};
   std::vector<ExperimentCheck> checks = {};
   Verdict verdict = Verdict::Void;
-  std::optional<RunAnswers> answers = {}; // of its captures, with `analyze:`
+  std::optional<RunAnswers> answers = {};        // of its captures, with `analyze:`
+  std::optional<ExperimentSamples> samples = {}; // unset: all are in the files, or there are none
 };
 
 } // namespace xr

@@ -137,6 +137,7 @@ struct FlowRun {
   Counts counts, measured;
   uint64_t sampled_bytes = 0, sampled_wire = 0; // as of the last sample: payload; wire_bytes
   uint64_t sampled_cnps = 0;
+  uint64_t summed_bytes = 0;                 // payload as of the last sample of the sums
   std::vector<ExperimentFlow::Rtt> rtt = {}; // once it has ended
   uint64_t arrived_ns = 0;                   // the last of wire_bytes
   bool stopped = false;                      // by the schedule

@@ -109,7 +109,8 @@ inline constexpr uint32_t kFirstQp = 0x11;
 struct Scenario {
   uint64_t seed = 1;
   uint64_t duration_ns = 0;
-  uint64_t sample_ns = 0; // 0: no samples
+  uint64_t sample_ns = 0;         // 0: no samples
+  uint64_t flow_sample_every = 1; // flows have values in each Nth sample only
   uint64_t measure_from_ns = 0;
   Topology topology;
   Routing routing;

@@ -289,7 +289,8 @@ private:
   std::vector<ExperimentSample> samples_;
   std::vector<QpRate> rates_; // scratch
   congestion::ControlValues values_;
-  uint64_t measured_at_ = kNever, sampled_at_ = 0;
+  uint64_t measured_at_ = kNever;
+  uint64_t samples_taken_ = 0, flows_sampled_at_ = 0;
 };
 
 } // namespace xr::simulate

@@ -23,6 +23,7 @@ struct Curve {
   std::vector<float> x;         // empty: the figure's
   bool shown = true;            // at first; all can be switched on and off
   unsigned run = 0;             // of runs over one another: which
+  bool left_out = false;        // it is only in the statistics over all curves
 };
 
 // No value but 0.

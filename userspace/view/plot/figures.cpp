@@ -76,11 +76,12 @@ void summarise(Figure &figure) {
       }
     if (values.empty())
       continue;
-    std::sort(values.begin(), values.end());
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
     mean.y[i] = static_cast<float>(sum / static_cast<double>(values.size()));
-    mean.low[i] = values.front();
-    mean.high[i] = values.back();
-    median.y[i] = values[values.size() / 2];
+    mean.low[i] = *std::min_element(values.begin(), values.end());
+    mean.high[i] = *std::max_element(values.begin(), values.end());
+    median.y[i] = *middle;
   }
   for (Curve &curve : figure.curves)
     curve.shown = false;
@@ -116,7 +117,8 @@ constexpr Wanted kOverTime[] = {
     {"jain", "Jain's index of the flows", "", "jain", Kind::Total, Use::Value, true},
 };
 
-Figure over_time(const Wanted &wanted, const ExperimentResult &result, const Recorder &recorder) {
+Figure over_time(const Wanted &wanted, const ExperimentResult &result, const Recorder &recorder,
+                 const HasCurve &has) {
   Figure figure;
   figure.id = wanted.id;
   figure.title = wanted.title;
@@ -136,12 +138,21 @@ Figure over_time(const Wanted &wanted, const ExperimentResult &result, const Rec
                              : wanted.kind == Kind::Queue ? result.measured.queues[row].name
                                                           : "Jain's index";
     Curve curve = curve_of(name, *cells, wanted.use, recorder.interval_s());
+    curve.left_out = has && wanted.kind != Kind::Total && !has(wanted.kind, row);
     if (wanted.kind != Kind::Queue || !flat_zero(curve)) // most queues of a topology stay empty
       figure.curves.push_back(std::move(curve));
   }
   if (!wanted.zero_too && std::all_of(figure.curves.begin(), figure.curves.end(), flat_zero))
     figure.curves.clear();
   return figure;
+}
+
+// Curves that are only in the statistics.
+void leave_out(Figure &figure) {
+  const size_t statistics = figure.summary ? 2 : 0, all = figure.curves.size() - statistics;
+  std::erase_if(figure.curves, [](const Curve &curve) { return curve.left_out; });
+  if (const size_t left = figure.curves.size() - statistics; left < all)
+    figure.title += fmt::format(" ({} of {} have curves)", left, all);
 }
 
 // The share of `values` that is not larger than x.
@@ -281,15 +292,16 @@ Figure of_rtts(const ExperimentResult &result) {
 } // namespace
 
 std::vector<Figure> figures(const ExperimentResult &result, const Recorder &recorder,
-                            const std::vector<QueueLevels> &levels) {
+                            const std::vector<QueueLevels> &levels, const HasCurve &has) {
   std::vector<Figure> kept;
   const auto keep = [&](Figure figure) {
     if (!figure.curves.empty())
       kept.push_back(std::move(figure));
   };
   for (const Wanted &wanted : kOverTime) {
-    Figure figure = over_time(wanted, result, recorder);
+    Figure figure = over_time(wanted, result, recorder, has);
     summarise(figure);
+    leave_out(figure);
     if (wanted.kind == Kind::Queue)
       show_bottleneck(figure, result);
     const std::string id = wanted.id;
@@ -312,6 +324,12 @@ std::vector<Figure> figures(const ExperimentResult &result, const Recorder &reco
   keep(of_rtts(result));
   keep(of_episodes(result));
   return kept;
+}
+
+bool is_drawn(ExperimentSample::Kind kind, std::string_view column) {
+  return std::ranges::any_of(kOverTime, [&](const Wanted &wanted) {
+    return wanted.kind == kind && column == wanted.column;
+  });
 }
 
 } // namespace xr::plot

@@ -4,7 +4,9 @@
 // out.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/experiment_result.h"
@@ -19,7 +21,13 @@ struct QueueLevels {
   std::vector<Level> levels; // bytes
 };
 
+// Whether a flow or queue has a curve of its own; empty: all have.
+using HasCurve = std::function<bool(ExperimentSample::Kind, uint32_t row)>;
+
 std::vector<Figure> figures(const ExperimentResult &result, const Recorder &recorder,
-                            const std::vector<QueueLevels> &levels);
+                            const std::vector<QueueLevels> &levels, const HasCurve &has = {});
+
+// Whether a figure is made of the column.
+bool is_drawn(ExperimentSample::Kind kind, std::string_view column);
 
 } // namespace xr::plot

@@ -19,7 +19,7 @@ std::string quoted(const std::string &text) {
 } // namespace
 
 std::string gnuplot(const std::vector<Figure> &figures) {
-  std::string out = "# gnuplot plot.gp: draws series.csv, which has all samples (xdp-roce run).\n"
+  std::string out = "# gnuplot plot.gp: draws series.csv (xdp-roce run).\n"
                     "set terminal svg size 900,400 dynamic\nset grid\nset key outside\n"
                     "set xlabel 's'\nset format y '%.4s%c'\nset yrange [0:*]\n"
                     "if (!exists('series')) series = 'series.csv'\n";

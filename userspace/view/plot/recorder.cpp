@@ -25,16 +25,28 @@ Recorder::Recorder(uint64_t duration_ns, uint64_t sample_ns, size_t rows)
       intervals_(intervals_of(duration_ns_, sample_ns, rows)),
       interval_s_(static_cast<double>(duration_ns_) / 1e9 / static_cast<double>(intervals_)) {}
 
+Recorder::Cells &Recorder::cells_of(const ExperimentSample &sample) {
+  const std::string_view name = sample.column;
+  auto column = std::ranges::find_if(columns_, [&](const Column &known) {
+    return known.kind == sample.kind && known.name == name;
+  });
+  if (column == columns_.end())
+    column = columns_.insert(column, {sample.kind, std::string(name), {}});
+  if (column->rows.size() <= sample.row)
+    column->rows.resize(sample.row + size_t{1});
+  Cells &cells = column->rows[sample.row];
+  if (cells.empty())
+    cells.resize(intervals_);
+  return cells;
+}
+
 void Recorder::add(std::span<const ExperimentSample> samples) {
   for (const ExperimentSample &sample : samples) {
-    auto at = cells_.find(KeyView{sample.kind, sample.row, sample.column});
-    if (at == cells_.end())
-      at = cells_.emplace(Key{sample.kind, sample.row, sample.column}, Cells(intervals_)).first;
     // A sample is of the time before it.
     const double part =
         (static_cast<double>(sample.t_ns) - 0.5) / static_cast<double>(duration_ns_);
     const auto index = static_cast<size_t>(std::max(part, 0.0) * static_cast<double>(intervals_));
-    Cell &cell = at->second[std::min(index, intervals_ - 1)];
+    Cell &cell = cells_of(sample)[std::min(index, intervals_ - 1)];
     const auto value = static_cast<float>(sample.value);
     cell.low = cell.count ? std::min(cell.low, value) : value;
     cell.high = cell.count ? std::max(cell.high, value) : value;
@@ -45,8 +57,10 @@ void Recorder::add(std::span<const ExperimentSample> samples) {
 
 const Recorder::Cells *Recorder::find(ExperimentSample::Kind kind, uint32_t row,
                                       std::string_view column) const {
-  const auto at = cells_.find(KeyView{kind, row, column});
-  return at == cells_.end() ? nullptr : &at->second;
+  for (const Column &known : columns_)
+    if (known.kind == kind && known.name == column)
+      return row < known.rows.size() && !known.rows[row].empty() ? &known.rows[row] : nullptr;
+  return nullptr;
 }
 
 } // namespace xr::plot

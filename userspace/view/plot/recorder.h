@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -35,31 +34,17 @@ public:
   double interval_s() const { return interval_s_; }
 
 private:
-  struct Key {
+  struct Column {
     ExperimentSample::Kind kind;
-    uint32_t row;
-    std::string column;
+    std::string name;
+    std::vector<Cells> rows; // empty: no sample
   };
-  struct KeyView {
-    ExperimentSample::Kind kind;
-    uint32_t row;
-    std::string_view column;
-  };
-  struct Less {
-    using is_transparent = void;
-    template <class A, class B> bool operator()(const A &a, const B &b) const {
-      if (a.kind != b.kind)
-        return a.kind < b.kind;
-      if (a.row != b.row)
-        return a.row < b.row;
-      return std::string_view(a.column) < std::string_view(b.column);
-    }
-  };
+  Cells &cells_of(const ExperimentSample &sample);
 
   uint64_t duration_ns_;
   size_t intervals_;
   double interval_s_;
-  std::map<Key, Cells, Less> cells_;
+  std::vector<Column> columns_;
 };
 
 } // namespace xr::plot

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/counted.h"
 #include "report/experiment_tables.h"
@@ -162,6 +163,36 @@ Section totals_text(const ExperimentResult &result) {
           Where::Text};
 }
 
+Section samples_json(const ExperimentSamples &samples) {
+  const auto field = [](const char *key, uint64_t value) { return Field{{key, ""}, value}; };
+  return {"samples", "",
+          Group{field("flows", samples.flows), field("flows_left_out", samples.flows_left_out),
+                field("queues_left_out", samples.queues_left_out),
+                field("thinned", samples.thinned), field("sample_ns", samples.sample_ns),
+                field("flow_sample_ns", samples.flow_sample_ns)},
+          Where::Json};
+}
+
+std::string microseconds(uint64_t ns) {
+  return fmt::format("{:.4g} us", static_cast<double>(ns) / 1e3);
+}
+
+Section samples_text(const ExperimentSamples &samples) {
+  std::vector<std::string> parts;
+  if (samples.flows_left_out)
+    parts.push_back(fmt::format("{} without samples", counted(samples.flows_left_out, "flow")));
+  if (samples.queues_left_out)
+    parts.push_back(fmt::format("{} without samples", counted(samples.queues_left_out, "queue")));
+  if (samples.thinned)
+    parts.push_back(counted(samples.thinned, "sample") + " thinned");
+  if (samples.flow_sample_ns > samples.sample_ns)
+    parts.push_back(fmt::format("flows each {}, queues each {}",
+                                microseconds(samples.flow_sample_ns),
+                                microseconds(samples.sample_ns)));
+  parts.emplace_back("all with the key sample-flows: all");
+  return {"samples_text", "samples", Value{fmt::format("{}", fmt::join(parts, "; "))}, Where::Text};
+}
+
 Section fluid_json(const ExperimentFluid &fluid) {
   const auto field = [](const char *key, Value value) {
     return Field{{key, ""}, std::move(value)};
@@ -251,6 +282,10 @@ Document experiment_report(const ExperimentResult &result) {
   if (result.answers)
     for (Section &section : answer_sections(*result.answers, kMostRows))
       s.push_back(std::move(section));
+  if (result.samples) {
+    s.push_back(samples_json(*result.samples));
+    s.push_back(samples_text(*result.samples));
+  }
   s.push_back({"other_qps", "QPs of no flow", m.other_qps, Where::Both, Hide::Zero});
   s.push_back({"other_cnps", "CNPs of no flow", m.other_cnps, Where::Both, Hide::Zero});
   const auto measured = [&](const char *key, Value value) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 
 #include "base/xml.h"
@@ -120,7 +121,7 @@ std::string series_lines(const std::vector<ExperimentSample> &samples,
                                   : sample.kind == ExperimentSample::Kind::Queue
                                       ? std::string_view(queues[sample.row])
                                       : "";
-    fmt::format_to(std::back_inserter(out), "{},{},{},{},{}\n", sample.t_ns,
+    fmt::format_to(std::back_inserter(out), FMT_COMPILE("{},{},{},{},{}\n"), sample.t_ns,
                    sample_kind_name(sample.kind), name, sample.column, sample.value);
   }
   return fmt::to_string(out);
