@@ -319,7 +319,7 @@ Status write_sweep_page(const std::string &out, const std::string &name, Verdict
 void sample_for_plots(experiment::Experiment &experiment) {
   constexpr uint64_t kSamples = 500, kFewest = 50, kLeast = 1000; // ns, as in experiment files
   // A flow's values cost some 2 us, which is most of the time of a sample with many flows.
-  constexpr uint64_t kOfFlows = 128'000;
+  constexpr uint64_t kOfFlows = 64'000;
   simulate::Scenario &scenario = experiment.scenario;
   const uint64_t flows = experiment.subject.flows.size();
   const bool many = flows > experiment.sample_flows;

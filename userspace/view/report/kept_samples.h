@@ -15,7 +15,7 @@ namespace xr::report {
 
 struct SampleLimits {
   size_t flows = 64, queues = 1024;
-  size_t cells = 500'000;  // of a table with a column a series and a row a time
+  size_t cells = 250'000;  // of a table with a column a series and a row a time
   size_t held = 6'000'000; // values in memory
 };
 
