@@ -17,9 +17,9 @@
 #include "roce/times.h"
 
 /*
- * Of the tables that all CPUs use: values begin at a page, so that a record shares no cache line
- * with another CPU's. Those of other arrays follow the kernel's own fields, 56 bytes into a line
- * with 6.18. Nobody maps them.
+ * For tables that all CPUs use: values begin at a page, so that a record shares no cache line with
+ * another CPU's. In other arrays they follow the kernel's own fields, 56 bytes into a line with
+ * 6.18. Nobody maps these tables.
  */
 #define ROCE_ALIGNED BPF_F_MMAPABLE
 

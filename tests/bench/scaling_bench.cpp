@@ -149,11 +149,15 @@ double wired(uint32_t n) {
   return sum_of({reports[0]}, "/ports/0/in/left") / kSeconds;
 }
 
+// What feeds a program, an item a processor.
+struct Feeders {
+  std::vector<std::unique_ptr<xr::bench::Yard>> yards;
+  std::vector<std::vector<uint8_t>> frames;
+};
+
 // N processors run the attached program at once, each for QPs of its own: what they share.
-double counted(uint32_t n) {
-  static const xr::bench::Counting counting(true, 65536);
-  static std::vector<std::unique_ptr<xr::bench::Yard>> yards;
-  static std::vector<std::vector<uint8_t>> frames;
+double counted(uint32_t n, const xr::bench::Counting &counting, Feeders &feeders) {
+  auto &[yards, frames] = feeders;
   constexpr uint32_t kRuns = 500'000;
   for (auto i = static_cast<uint32_t>(yards.size()); i < n; i++) {
     yards.push_back(std::make_unique<xr::bench::Yard>(1, 42));
@@ -192,7 +196,7 @@ double sweep(uint32_t n) {
   return per_second(fmt::format("{} run {} --jobs {}", program, path, n), 32);
 }
 
-// Of 64 QPs in turn, in order.
+// The capture has 64 QPs in turn, in order.
 double analyze(uint32_t n) {
   constexpr uint32_t kFrames = 400'000, kQps = 64;
   const std::string path = scratch + "/capture.pcap";
@@ -242,8 +246,17 @@ int main(int count, char **words) {
   const auto processors = xr::processor_count();
   // A sender does its receiver's work, too. Of many processors half are left to the machine.
   const uint32_t both = processors > 2 ? 2 : 1;
+  const xr::bench::Counting counting(true, 65536);
+  const xr::bench::Impairing chance({"opcode data probability 1% drop"}, 0);
+  const xr::bench::Impairing every({"opcode data every 100 drop"}, 0);
+  std::array<Feeders, 3> feeders;
   const std::vector<Row> rows = {
-      {"the attached program, run on N processors at once", "Mpps", 1e6, counted},
+      {"the attached program, run on N processors at once", "Mpps", 1e6,
+       [&](uint32_t n) { return counted(n, counting, feeders[0]); }},
+      {"... with a rule `probability 1% drop`", "Mpps", 1e6,
+       [&](uint32_t n) { return counted(n, chance, feeders[1]); }},
+      {"... with a rule `every 100 drop`", "Mpps", 1e6,
+       [&](uint32_t n) { return counted(n, every, feeders[2]); }},
       {"send --engine live, N at once", "Mpps", 1e6,
        [](uint32_t n) { return senders(n, "qps 16 write size 64k --engine live"); }, 0.85, both},
       {"send --engine live --threads N, to a port with N queues", "Mpps", 1e6,

@@ -69,7 +69,7 @@ Topology Topology::read(const Files &files, const std::string &bus, std::vector<
     auto handle = read_list(files, "/proc/irq/" + irq + "/effective_affinity_list");
     if (handle.empty())
       handle = read_list(files, "/proc/irq/" + irq + "/smp_affinity_list");
-    // One that may be handled anywhere tells nothing.
+    // One that may be handled anywhere excludes none.
     if (handle.size() < all.allowed.size())
       all.interrupts[*queue].insert(all.interrupts[*queue].end(), handle.begin(), handle.end());
   }

@@ -63,7 +63,8 @@ private:
 
 class Placement {
 public:
-  // `asked`: the processors for the threads, in turn, whoever has them; none: they are chosen.
+  // `asked`: the processors for the threads, in turn, also those that are taken; none: they are
+  // chosen.
   explicit Placement(std::vector<uint32_t> asked = {}, ProcessorLocks locks = ProcessorLocks());
 
   bool is_asked() const { return !asked_.empty(); }
