@@ -41,7 +41,7 @@ Status write_fct_by_size(const std::string &out, const ExperimentMeasurement &me
 Status write_run_tables(const std::string &out, const ExperimentResult &result) {
   const report::Document document = report::experiment_report(result);
   for (const std::string section : {"flows", "queues"})
-    XR_TRY(write_whole(out + "/" + section + ".csv", [&](std::ostream &file) {
+    XR_TRY(write_whole(fmt::format("{}/{}.csv", out, section), [&](std::ostream &file) {
       report::write_rows(document, section, report::RowFormat::Csv, {}, sink_of(file));
       return Status();
     }));

@@ -68,7 +68,9 @@ std::optional<double> granted_processors(const std::string &groups, const std::s
     const std::string controllers = line.substr(first + 1, second - first - 1);
     if (!controllers.empty() && !has_cpu(controllers))
       continue;
-    const std::string mount = controllers.empty() ? root : root + "/" + controllers;
+    std::string mount = root;
+    if (!controllers.empty())
+      mount.append("/").append(controllers);
     for (std::string path = line.substr(second + 1);; path.resize(path.rfind('/'))) {
       if (path == "/")
         path.clear();

@@ -25,16 +25,19 @@ std::vector<uint32_t> read_list(const Files &files, const std::string &path) {
   return list ? std::move(list.get()) : std::vector<uint32_t>();
 }
 
+std::optional<uint32_t> number_in(const std::string &digits) {
+  uint32_t number = 0;
+  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return read.ec == std::errc() ? std::optional(number) : std::nullopt;
+}
+
 // The queue of an interrupt called "ens1-TxRx-3", "mlx5_comp3@pci:0000:08:00.0" or
 // "virtio0-input.3".
 std::optional<uint32_t> queue_of(std::string name) {
   name.resize(std::min(name.find('@'), name.size()));
   if (name.find("async") != std::string::npos)
     return {};
-  const size_t digits = name.find_last_not_of("0123456789") + 1;
-  uint32_t queue = 0;
-  const auto read = std::from_chars(name.data() + digits, name.data() + name.size(), queue);
-  return read.ec == std::errc() ? std::optional(queue) : std::nullopt;
+  return number_in(name.substr(name.find_last_not_of("0123456789") + 1));
 }
 
 struct flock whole_file() {
@@ -53,7 +56,7 @@ Topology Topology::read(const Files &files, const std::string &bus, std::vector<
   for (const std::string &name : files.list(nodes))
     if (name.starts_with("node"))
       for (const uint32_t processor : read_list(files, nodes + name + "/cpulist"))
-        all.nodes[processor] = std::atoi(name.c_str() + 4);
+        all.nodes[processor] = static_cast<int>(number_in(name.substr(4)).value_or(0));
   for (const uint32_t processor : all.allowed)
     all.siblings[processor] =
         read_list(files, fmt::format("/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list",
@@ -61,7 +64,8 @@ Topology Topology::read(const Files &files, const std::string &bus, std::vector<
   if (bus.empty())
     return all;
   const std::string device = "/sys/bus/pci/devices/" + bus;
-  all.port_node = std::atoi(files.line(device + "/numa_node").value_or("-1").c_str());
+  if (const auto node = files.number(device + "/numa_node")) // not where it is -1: none
+    all.port_node = static_cast<int>(*node);
   for (const std::string &irq : files.list(device + "/msi_irqs")) {
     const auto queue = queue_of(files.line("/sys/kernel/irq/" + irq + "/actions").value_or(""));
     if (!queue)
@@ -98,10 +102,12 @@ std::vector<uint32_t> by_preference(const Topology &topology, const ThreadNeeds 
                       processor);
   };
   std::vector<decltype(rank(0))> ranks;
+  ranks.reserve(topology.allowed.size());
   for (const uint32_t processor : topology.allowed)
     ranks.push_back(rank(processor));
   std::ranges::sort(ranks);
   std::vector<uint32_t> all;
+  all.reserve(ranks.size());
   for (const auto &each : ranks)
     all.push_back(std::get<uint32_t>(each));
   return all;

@@ -115,6 +115,7 @@ Result<std::vector<std::unique_ptr<LiveEngine>>> open_live(const SendRequest &re
   const uint32_t threads = request.threads ? request.threads : threads_for(flows, port.queues);
   flows = live_flows(request, port, threads);
   std::vector<std::unique_ptr<LiveEngine>> engines;
+  engines.reserve(flows.size());
   for (requester::LiveFlow &flow : flows)
     engines.push_back(XR_TRY(LiveEngine::open(std::move(flow), port.ifindex, port.netns)));
   return engines;
