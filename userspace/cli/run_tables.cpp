@@ -7,6 +7,8 @@
 #include <string_view>
 #include <variant>
 
+#include <fmt/format.h>
+
 #include "cli/run_files.h"
 #include "report/experiment.h"
 #include "report/rows.h"
