@@ -25,6 +25,8 @@ report::SampleLimits sample_limits(const experiment::Experiment &experiment) {
   const size_t least = limits.flows;
   limits.flows = experiment.sample_flows;
   limits.cells *= std::max<size_t>(limits.flows / least, 1);
+  if (experiment.subject.samples) // as often as the file says
+    limits.cells = limits.held;
   limits.held = std::max(limits.held, 2 * limits.cells);
   return limits;
 }
@@ -119,7 +121,7 @@ Status RunSamples::finish(ExperimentResult &result) {
     result.samples = chosen;
   if (out_.empty())
     return {};
-  if (fewer || !whole_)
+  if (!whole_)
     XR_TRY(write_series());
   kept_.each([this](const auto &samples) { table_->add(samples, flows_, queues_); });
   return table_->write();
