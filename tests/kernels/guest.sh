@@ -47,7 +47,7 @@ guest_start() {
 }
 
 # The kernel's own line of a panic, if there was one.
-guest_panic() { tr -d '\r' <"$guest_dir/serial.log" 2>/dev/null | grep -aom 1 'Kernel panic - not syncing.*'; }
+guest_panic() { tr -d '\r' 2>/dev/null <"$guest_dir/serial.log" | grep -aom 1 'Kernel panic - not syncing.*'; }
 
 # guest_wait SECONDS: until the agent answers; 2: the guest panicked or ended before it did.
 guest_wait() {
