@@ -33,7 +33,8 @@ static ROCE_INLINE int roce_stream_fast(struct roce_env *env, struct roce_stream
   if (p->info & (ROCE_OP_FIRST | ROCE_OP_MIDDLE)) {
     __u32 code = (word & ROCE_WORD_PMTU) >> ROCE_WORD_PMTU_SHIFT;
 
-    if (ROCE_UNLIKELY(roce_pmtu_bytes(code) != p->payload && !(word & ROCE_WORD_PMTU_FIXED)))
+    if (ROCE_UNLIKELY(roce_pmtu_bytes(code) != p->payload && !(word & ROCE_WORD_PMTU_FIXED)) &&
+        roce_pmtu_code(p->payload))
       return 0;
   }
   if (p->info & ROCE_OP_RESPONSE) {
