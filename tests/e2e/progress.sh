@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # The progress line on terminals of several widths: one line, which does not wrap, of a sweep with its points and the time
-# left; and nothing of it remains after the end.
+# left; of `analyze` with GB, GB/s and the time left; and nothing of it remains after the end. What an interrupt leaves of
+# `analyze` is the report of what was read.
 . "$(dirname "$0")/lib.sh"
-need tmux
+need tmux jq
 export LC_ALL=C.UTF-8
 
 tm() { tmux -L "progress-$$" -f /dev/null "$@"; }
@@ -21,14 +22,15 @@ trap end_tmux EXIT
 # With what scrolled away; lines that are not empty.
 screen() { tm capture-pane -t view -p -S - | sed '/^ *$/d'; }
 shows() { screen | grep -qE -- "$1"; }
-progress_lines() { screen | grep -cE '^(sweep|htsim: matrix.cm) .* %  ' || true; }
+progress_lines() { screen | grep -cE '^(sweep|htsim: matrix.cm|captured) .* %  ' || true; }
 
-# begin COLUMNS ARGUMENT...: `run` in a terminal of so many columns, with stderr on it.
+# begin COLUMNS COMMAND...: it in a terminal of so many columns, with stderr on it.
 begin() {
   local columns=$1
   shift
   tm kill-session -t view 2>/dev/null || true
-  printf '%q ' "$XDP_ROCE" run "$@" >"$scratch/session"
+  printf 'cd %q\n' "$scratch" >"$scratch/session"
+  printf '%q ' "$XDP_ROCE" "$@" >>"$scratch/session"
   cat >>"$scratch/session" <<-END
 	>"$scratch/report" &
 	echo \$! >"$scratch/pid"
@@ -62,18 +64,28 @@ incast=(incast --set measure.from=1ms --set 'expect=["jain > 0"]')
 
 tm new-session -d -s server 'sleep 1000' # outlives the views
 for columns in 60 80 100 200; do
-  begin "$columns" "${incast[@]}" --set duration=20ms --set 'sweep={seed: 1..5000}' --out "$scratch/sweep-$columns"
+  begin "$columns" run "${incast[@]}" --set duration=20ms --set 'sweep={seed: 1..5000}' --out "$scratch/sweep-$columns"
   one_line '^sweep .* left, [1-9][0-9,]* of 5,000 points, '
   ((columns < 80)) || shows 'points/s, [0-9]+ running|s a point, [0-9]+ running' || fail "no rate: $(screen)"
   end
-  begin "$columns" --import cm "$scratch/matrix.cm" --out "$scratch/cm-$columns"
+  begin "$columns" run --import cm "$scratch/matrix.cm" --out "$scratch/cm-$columns"
   one_line '^htsim: matrix.cm .* left, '
   end
 done
 
 # While the first points run.
 columns=80
-begin "$columns" "${incast[@]}" --set duration=1000s --set 'sweep={seed: 1..2}'
+begin "$columns" run "${incast[@]}" --set duration=1000s --set 'sweep={seed: 1..2}'
 one_line '^sweep .* 0 of 2 points, [12] running'
 end
+
+# A hole is a capture's empty frames: of this file, more than is read before the interrupt.
+zcat -f "$(capture loss_rc_send_v4)" >"$scratch/captured"
+truncate -s 30G "$scratch/captured"
+begin "$columns" --json analyze --episodes --latency --jobs 1 captured
+one_line '^captured .* left, [0-9.]+ GB, [0-9.]+ GB/s'
+shows 'interrupted' && fail "interrupted too early: $(screen)"
+end
+shows '^note: captured: interrupted; the report covers what was read so far' || fail "after SIGINT: $(screen)"
+assert_json "$scratch/report" '.opcodes | length > 0'
 echo "terminals of 60, 80, 100 and 200 columns: one line of progress each"

@@ -8,6 +8,7 @@
 namespace progress_test {
 namespace {
 
+using xr::cli::bytes_and_rate;
 using xr::cli::progress_line;
 using xr::cli::time_left;
 
@@ -49,6 +50,14 @@ TEST(TimeLeft, InTheUnitOfItsSize) {
   EXPECT_EQ(time_left(100, 1, 4), "5 min left");
   EXPECT_EQ(time_left(3600, 1, 4), "3.0 h left");
   EXPECT_EQ(time_left(10, 4, 4), "0 s left");
+}
+
+TEST(BytesAndRate, InGigabytes) {
+  EXPECT_EQ(bytes_and_rate(1'240'000'000, 0.4), "1.24 GB, 3.1 GB/s");
+  EXPECT_EQ(bytes_and_rate(420'000'000, 1), "0.420 GB, 0.42 GB/s");
+  EXPECT_EQ(bytes_and_rate(8'388'608, 2), "0.008 GB, 0.004 GB/s");
+  EXPECT_EQ(bytes_and_rate(123'456'000'000, 10), "123 GB, 12 GB/s");
+  EXPECT_EQ(bytes_and_rate(1000, 0), "0.000 GB, 0.0 GB/s");
 }
 
 } // namespace

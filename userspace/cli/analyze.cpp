@@ -350,10 +350,7 @@ int analyze(const Args &args, const Globals &globals) {
   Result<Analysis> analysis = [&] {
     Progress progress(args.names.size() == 1 ? args.names[0] : "analyze");
     run.on_progress = [&progress](const Reader::Progress &at) {
-      const double megabytes = static_cast<double>(at.bytes) / 1e6;
-      progress.update(
-          at.bytes, at.total,
-          fmt::format("{:.0f} MB, {:.0f} MB/s", megabytes, megabytes / progress.seconds()));
+      progress.update(at.bytes, at.total, bytes_and_rate(at.bytes, progress.seconds()));
     };
     return xr::analyze(*paths, run);
   }();

@@ -204,10 +204,7 @@ int run_compare(Args args, const Globals &globals) {
   auto done = [&] {
     Progress progress(context);
     args.options.on_progress = [&progress](uint64_t bytes, uint64_t total) {
-      const double megabytes = static_cast<double>(bytes) / 1e6;
-      progress.update(
-          bytes, total,
-          fmt::format("{:.0f} MB, {:.0f} MB/s", megabytes, megabytes / progress.seconds()));
+      progress.update(bytes, total, bytes_and_rate(bytes, progress.seconds()));
     };
     return compare::compare(inputs, args.options);
   }();

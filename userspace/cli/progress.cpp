@@ -2,6 +2,7 @@
 #include "cli/progress.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 #include <fmt/format.h>
@@ -25,6 +26,13 @@ size_t columns_of_terminal() {
   if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col)
     return size.ws_col;
   return number_in("COLUMNS", 80);
+}
+
+// With so many significant digits, and at most three after the point: "12", "0.42".
+std::string rounded(double value, int digits) {
+  constexpr int kMostDecimals = 3;
+  const int before = value > 0 ? static_cast<int>(std::floor(std::log10(value))) + 1 : 1;
+  return fmt::format("{:.{}f}", value, std::clamp(digits - before, 0, kMostDecimals));
 }
 
 } // namespace
@@ -54,6 +62,12 @@ std::string time_left(double seconds, uint64_t done, uint64_t total) {
   return left < 2 * kMinute ? fmt::format("{:.0f} s left", left)
          : left < 2 * kHour ? fmt::format("{:.0f} min left", left / kMinute)
                             : fmt::format("{:.1f} h left", left / kHour);
+}
+
+std::string bytes_and_rate(uint64_t bytes, double seconds) {
+  const double gigabytes = static_cast<double>(bytes) / 1e9;
+  return fmt::format("{} GB, {} GB/s", rounded(gigabytes, 3),
+                     rounded(seconds > 0 ? gigabytes / seconds : 0, 2));
 }
 
 Progress::Progress(std::string what)

@@ -16,6 +16,9 @@ std::string progress_line(size_t columns, const std::string &what, uint64_t done
 // "12 s left", of work that took so long for `done` of `total`; empty while it is unknown.
 std::string time_left(double seconds, uint64_t done, uint64_t total);
 
+// "1.24 GB, 3.1 GB/s", of what was read in so many seconds.
+std::string bytes_and_rate(uint64_t bytes, double seconds);
+
 // A progress line on stderr, if stderr is a terminal. The destructor erases it.
 class Progress {
 public:
