@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What analyze_bench.sh measures with: makes a pcap of RC SEND MIDDLE frames with 1024 bytes of
-// payload, and takes one through the analyser, with and without its iCRCs, with and without
-// episodes or latencies; and files by one thread and by two.
+// What analyze_bench.sh measures with: makes a pcap of RC SEND MIDDLE frames, and takes one through
+// the analyser, with and without its iCRCs, with and without episodes or latencies; files by one
+// thread and by two; and the floor of both, the reader alone and the file's bytes alone.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -12,7 +12,12 @@
 #include <string>
 #include <vector>
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
 #include "analysis/analyzer.h"
+#include "capture/reader.h"
 #include "packet/icrc.h"
 #include "spread.h"
 
@@ -93,11 +98,46 @@ void build(uint8_t *frame, uint32_t size) {
   be16(frame + 38, size - ROCE_ETH_LEN - ROCE_IPV4_LEN);
 }
 
-// Between the hosts 192.0.2.`host` and the next.
-int make(const char *path, uint32_t packets, uint8_t host, uint32_t payload) {
+struct Made {
+  uint32_t packets, host, payload; // from host 192.0.2.`host` to the next
+  uint32_t qps, hot;               // `hot`: percent of packets that are of the first; 0: its share
+};
+
+// Gives the packets to the QPs in turn, and numbers them.
+class Qps {
+public:
+  explicit Qps(const Made &made) : hot_(made.qps > 1 ? made.hot : 0), psns_(made.qps) {}
+
+  void next(uint8_t *bth) {
+    constexpr uint32_t kFirst = 0x11;
+    const uint32_t qp = turn();
+    const uint32_t psn = psns_[qp]++;
+    bth[5] = static_cast<uint8_t>((kFirst + qp) >> 16);
+    be16(bth + 6, kFirst + qp);
+    bth[9] = static_cast<uint8_t>(psn >> 16);
+    be16(bth + 10, psn);
+  }
+
+private:
+  uint32_t turn() {
+    const auto all = static_cast<uint32_t>(psns_.size());
+    if (!hot_)
+      return turn_++ % all;
+    share_ += hot_;
+    if (share_ < 100)
+      return 1 + turn_++ % (all - 1);
+    share_ -= 100;
+    return 0;
+  }
+
+  uint32_t hot_, share_ = 0, turn_ = 0;
+  std::vector<uint32_t> psns_;
+};
+
+int make(const char *path, const Made &made) {
   FILE *file = fopen(path, "w");
   const uint32_t header[] = {0xa1b2c3d4, 4 << 16 | 2, 0, 0, 262144, 1};
-  const uint32_t size = frame_of(payload);
+  const uint32_t size = frame_of(made.payload);
   uint8_t frame[frame_of(kMostPayload)];
   roce_packet packet{};
   packet.l3 = ROCE_ETH_LEN;
@@ -106,17 +146,53 @@ int make(const char *path, uint32_t packets, uint8_t host, uint32_t payload) {
   if (!file || fwrite(header, sizeof(header), 1, file) != 1)
     return perror(path), 1;
   build(frame, size);
-  frame[29] = host;
-  frame[33] = static_cast<uint8_t>(host + 1);
-  for (uint32_t psn = 0; psn < packets; psn++) {
-    const uint32_t record[] = {1700000000 + psn / 1000000, psn % 1000000, size, size};
-    frame[kBth + 9] = static_cast<uint8_t>(psn >> 16);
-    be16(frame + kBth + 10, psn);
+  frame[29] = static_cast<uint8_t>(made.host);
+  frame[33] = static_cast<uint8_t>(made.host + 1);
+  Qps qps(made);
+  for (uint32_t i = 0; i < made.packets; i++) {
+    const uint32_t record[] = {1700000000 + i / 1000000, i % 1000000, size, size};
+    qps.next(frame + kBth);
     icrc_write(frame, packet);
     if (fwrite(record, sizeof(record), 1, file) != 1 || fwrite(frame, size, 1, file) != 1)
       return perror(path), 1;
   }
   return fclose(file) ? perror(path), 1 : 0;
+}
+
+// Packets and bytes, without a look into the packets.
+int read_only(const char *path) {
+  auto reader = Reader::open(path);
+  if (!reader)
+    return fprintf(stderr, "analyze_bench: %s\n", reader.error().message.c_str()), 1;
+  CapturedFrame frame;
+  uint64_t packets = 0, bytes = 0;
+  Next last;
+  while ((last = reader->next(frame)) == Next::Frame) {
+    packets++;
+    bytes += frame.length;
+  }
+  printf("%llu packets, %llu bytes\n", static_cast<unsigned long long>(packets),
+         static_cast<unsigned long long>(bytes));
+  return last != Next::End;
+}
+
+// A byte of each cache line.
+int bytes_only(const char *path) {
+  constexpr size_t kLine = 64;
+  const int fd = open(path, O_RDONLY | O_CLOEXEC);
+  struct stat file {};
+  if (fd < 0 || fstat(fd, &file))
+    return perror(path), 1;
+  const auto size = static_cast<size_t>(file.st_size);
+  void *mapped = mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
+  if (mapped == MAP_FAILED)
+    return perror(path), 1;
+  const auto *bytes = static_cast<const uint8_t *>(mapped);
+  uint64_t sum = 0;
+  for (size_t at = 0; at < size; at += kLine)
+    sum += bytes[at];
+  printf("%llu\n", static_cast<unsigned long long>(sum));
+  return 0;
 }
 
 double cpu_seconds() {
@@ -220,8 +296,15 @@ int main(int argc, char **argv) {
   const auto number = [&](int at, uint32_t otherwise) {
     return argc > at ? static_cast<uint32_t>(std::strtoul(argv[at], nullptr, 0)) : otherwise;
   };
-  if (verb == "make" && argc >= 4 && argc <= 6 && number(5, kPayload) <= kMostPayload)
-    return make(argv[2], number(3, 0), static_cast<uint8_t>(number(4, 1)), number(5, kPayload));
+  if (verb == "make" && argc >= 4 && argc <= 8) {
+    const Made made{number(3, 0), number(4, 1), number(5, kPayload), number(6, 1), number(7, 0)};
+    if (made.payload <= kMostPayload && made.qps && made.hot <= 100)
+      return make(argv[2], made);
+  }
+  if (verb == "read" && argc == 3)
+    return read_only(argv[2]);
+  if (verb == "bytes" && argc == 3)
+    return bytes_only(argv[2]);
   if (verb == "run" && argc == 3)
     return run(argv[2], true, false) || run(argv[2], false, false);
   if (verb == "episodes" && argc == 3)
@@ -230,8 +313,7 @@ int main(int argc, char **argv) {
     return run(argv[2], true, false, true) || run(argv[2], false, false, true);
   if (verb == "jobs")
     return jobs({argv + 2, argv + argc}, false) || jobs({argv + 2, argv + argc}, true);
-  fprintf(stderr, "analyze_bench make FILE PACKETS [HOST [PAYLOAD]] | run FILE | episodes FILE | "
-                  "latency FILE | "
-                  "jobs FILE...\n");
+  fprintf(stderr, "analyze_bench make FILE PACKETS [HOST [PAYLOAD [QPS [HOT]]]] | run FILE | "
+                  "episodes FILE | latency FILE | read FILE | bytes FILE | jobs FILE...\n");
   return 2;
 }

@@ -94,10 +94,18 @@ send, N at once (median of 3, and quartiles)
   2 to one                                        1.90  1.80 to 2.00  (must be >= 1.70)
   4 to one                                        2.00  1.90 to 2.10  (must be >= 3.40)  MISSED
 # not idle: others used 9 % of a processor
+== how it grows with processors: analyze (tests/bench/analyze_bench.sh)
+analyze --check --jobs N, frames of 122 bytes, 4,096 QPs (median of 3, and quartiles)
+  one, Mpps                                       4.60  4.49 to 4.60
+  one, GB/s                                       0.63  0.62 to 0.63
+  2, Mpps                                         7.40  7.30 to 7.40
+  2, GB/s                                         1.02  1.01 to 1.03
+  2 to one                                        1.61  1.60 to 1.62
 """)
     made = run("table.py", raw)
     assert "| | one | 2 to one | 4 to one | |\n" in made, made
     assert "| send, N at once [1] | 2.50 Mpps | 1.90 | 2.00 | 2.00 missed, >= 3.40; not idle |" in made, made
+    assert "| analyze --check --jobs N, frames of 122 bytes, 4,096 QPs [1] | 4.60 Mpps | 1.61 |  |  |" in made, made
 
 
 def idle():

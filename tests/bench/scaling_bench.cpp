@@ -179,12 +179,6 @@ double counted(uint32_t n, const xr::bench::Counting &counting, Feeders &feeders
   return 10.0 * kRuns * n / static_cast<double>(xr::monotonic_ns() - start) * 1e9;
 }
 
-double per_second(const std::string &command, double things) {
-  const uint64_t start = xr::monotonic_ns();
-  outputs({command});
-  return things / static_cast<double>(xr::monotonic_ns() - start) * 1e9;
-}
-
 double sweep(uint32_t n) {
   const std::string path = scratch + "/sweep.yaml";
   std::ofstream(path) << "experiment: scaling\nseed: 1\nduration: 20ms\n"
@@ -193,32 +187,9 @@ double sweep(uint32_t n) {
                          "congestion: \"dcqcn preset paper\"\n"
                          "flows: [{from: all, to: receiver, words: \"write size 64k\"}]\n"
                          "sweep: {seed: 1..32}\n";
-  return per_second(fmt::format("{} run {} --jobs {}", program, path, n), 32);
-}
-
-// The capture has 64 QPs in turn, in order.
-double analyze(uint32_t n) {
-  constexpr uint32_t kFrames = 400'000, kQps = 64;
-  const std::string path = scratch + "/capture.pcap";
-  if (!std::filesystem::exists(path)) {
-    std::ofstream file(path, std::ios::binary);
-    const auto put = [&file](const std::vector<uint32_t> &words) {
-      file.write(reinterpret_cast<const char *>(words.data()),
-                 static_cast<std::streamsize>(words.size() * 4));
-    };
-    put({0xa1b23c4d, 0x00040002, 0, 0, 65535, 1});
-    std::vector<uint8_t> frame = xr::bench::send_middle(1024);
-    for (uint32_t i = 0; i < kFrames; i++) {
-      const auto length = static_cast<uint32_t>(frame.size());
-      put({i / 10'000'000, i % 10'000'000 * 100, length, length});
-      frame[49] = static_cast<uint8_t>(17 + i % kQps);
-      for (int byte = 0; byte < 3; byte++)
-        frame[53 - byte] = static_cast<uint8_t>(i / kQps >> 8 * byte);
-      file.write(reinterpret_cast<const char *>(frame.data()),
-                 static_cast<std::streamsize>(frame.size()));
-    }
-  }
-  return per_second(fmt::format("{} --json analyze {} --jobs {}", program, path, n), kFrames);
+  const uint64_t start = xr::monotonic_ns();
+  outputs({fmt::format("{} run {} --jobs {}", program, path, n)});
+  return 32 / static_cast<double>(xr::monotonic_ns() - start) * 1e9;
 }
 
 struct Row {
@@ -278,7 +249,6 @@ int main(int count, char **words) {
       {"send --reliable --queues N to respond --queues N", "Mpps", 1e6, answered, 0, 2},
       {"wire, ports with N queues", "Mpps", 1e6, wired, 0, 1, 2},
       {"run of a sweep of 32 points, --jobs N", "points/s", 1, sweep, 0.85},
-      {"analyze --jobs N", "Mpps", 1e6, analyze},
   };
   std::vector<uint32_t> numbers;
   for (uint32_t n = 1; n < processors; n *= 2)
