@@ -31,13 +31,9 @@ bool is_gzip(const uint8_t *bytes) { return bytes[0] == 0x1f && bytes[1] == 0x8b
 
 } // namespace
 
-namespace {
-
 Error lost_error(const std::string &name) {
   return {fmt::format("{}: it became shorter while it was read, or its disk failed", name)};
 }
-
-} // namespace
 
 Status LeftBytes::check() const {
   return mapping && mapping->lost() ? Status(lost_error(name)) : Status();

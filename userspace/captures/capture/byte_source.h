@@ -20,6 +20,9 @@
 
 namespace xr {
 
+// "NAME: it became shorter while it was read, or its disk failed".
+Error lost_error(const std::string &name);
+
 // Bytes that a source has left and that frames still point to.
 struct LeftBytes {
   std::unique_ptr<Mapping> mapping; // or:
@@ -58,11 +61,14 @@ public:
   // Consumes n available bytes. They stay readable until the next ensure(), or see open().
   void consume(size_t n) {
     if (mapping_ && keep_)
-      fetch_header(at_ + kRecordsAhead * n);
+      fetch_later(at_, n);
     else if (mapping_)
       fetch(at_ + kFetchAhead, n);
     at_ += n;
   }
+  // Fetches the header of a later record, if the records before it are as long as the one at hand:
+  // n bytes, which begin at `at`.
+  static void fetch_later(const uint8_t *at, size_t n) { fetch_header(at + kRecordsAhead * n); }
   // Consumes n bytes, reading more if needed. False: the input ended before.
   bool skip(uint64_t n);
 

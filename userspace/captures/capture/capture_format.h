@@ -52,6 +52,10 @@ std::optional<Link> known_link(uint32_t linktype);
 uint16_t linktype_of(Link link);
 // "NAME: link type 105 (IEEE802_11) ...", with a hint.
 Error unknown_link(const std::string &name, uint32_t linktype);
+// "NAME: damaged: WHAT".
+Error damaged_error(const std::string &name, const std::string &what);
+// "NAME: truncated: it ends inside WHAT, after 3 whole packets".
+Error truncated_error(const std::string &name, const char *what, uint64_t packets);
 
 // Reads integers of a file in the byte order of the machine that wrote it.
 class ByteOrder {

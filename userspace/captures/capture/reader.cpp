@@ -6,9 +6,18 @@
 
 #include <fmt/format.h>
 
-#include "capture/capture_format.h"
+#include "capture/pcap_record.h"
 
 namespace xr {
+
+Error damaged_error(const std::string &name, const std::string &what) {
+  return {fmt::format("{}: damaged: {}", name, what)};
+}
+
+Error truncated_error(const std::string &name, const char *what, uint64_t packets) {
+  return {
+      fmt::format("{}: truncated: it ends inside {}, after {} whole packets", name, what, packets)};
+}
 
 Next CaptureFormat::failed(Error error) {
   error_ = std::move(error);
@@ -18,7 +27,7 @@ Next CaptureFormat::failed(Error error) {
 Next CaptureFormat::damaged(const std::string &what) {
   if (source_.is_lost())
     return ended("");
-  return failed({fmt::format("{}: damaged: {}", source_.name(), what)});
+  return failed(damaged_error(source_.name(), what));
 }
 
 Next CaptureFormat::ended(const char *what) {
@@ -32,8 +41,7 @@ Next CaptureFormat::ended(const char *what) {
 }
 
 Next CaptureFormat::truncated(const char *what) {
-  error_ = {fmt::format("{}: truncated: it ends inside {}, after {} whole packets", source_.name(),
-                        what, packets_)};
+  error_ = truncated_error(source_.name(), what, packets_);
   return Next::Truncated;
 }
 
@@ -95,11 +103,10 @@ Result<Reader> Reader::begin(std::unique_ptr<ByteSource> source, const ReadOptio
                                                    : "it is empty")};
   }
   const uint32_t magic = ByteOrder().u32(source->data());
-  Result<std::unique_ptr<CaptureFormat>> format =
-      magic == 0x0a0d0d0a ? open_pcapng(*source)
-      : magic == 0xa1b2c3d4 || magic == 0xd4c3b2a1 || magic == 0xa1b23c4d || magic == 0x4d3cb2a1
-          ? open_pcap(*source, options)
-          : open_libpcap(*source, options);
+  Result<std::unique_ptr<CaptureFormat>> format = magic == 0x0a0d0d0a ? open_pcapng(*source)
+                                                  : PcapRecords::is_pcap(source->data())
+                                                      ? open_pcap(*source, options)
+                                                      : open_libpcap(*source, options);
   if (!format)
     return std::move(format).error();
   Reader reader(std::move(source));
