@@ -80,6 +80,12 @@ FileBytes with_chunk(const FileBytes &file, uint16_t chunk) {
   return Writer().u16(chunk).raw(file).bytes;
 }
 
+// The records of a file: the target makes the header, of what `kind` says.
+FileBytes with_range(const FileBytes &file, uint16_t range, uint8_t kind) {
+  constexpr size_t kHeader = 24;
+  return Writer().u16(range).u8(kind).raw({file.begin() + kHeader, file.end()}).bytes;
+}
+
 // Lines of words, an empty line, then events.
 FileBytes link_events(const std::string &lines, size_t length) {
   FileBytes bytes(lines.begin(), lines.end());
@@ -228,6 +234,12 @@ int main(int argc, char **argv) {
       continue;
     }
     auto frames = frames_of(entry.path(), 8);
+    if (target == "ranges_fuzz") {
+      const auto range = static_cast<uint16_t>(40 + seeds);
+      save(folder / name, with_range(pcap(frames, false, 0xa1b2c3d4), range, 4)), seeds++;
+      save(folder / (name + "-big"), with_range(pcap(frames, true, 0xa1b23c4d), range, 3)), seeds++;
+      continue;
+    }
     frames.resize(std::min<size_t>(frames.size(), 4));
     const FileBytes plain = pcap(frames, false, 0xa1b2c3d4), blocks = pcapng(frames, false);
     const std::pair<const char *, FileBytes> files[] = {
