@@ -3,6 +3,7 @@
 // of a range less one, 16 bits little-endian; what the file's header says; then its records.
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <sys/mman.h>
 #include <unistd.h>
