@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/clock.h"
 #include "bpf/impair_twins.h"
 
 namespace xr::test {
@@ -850,8 +851,16 @@ TEST(ImpairCases, PoliceAndRed) {
   };
   for (const Case &one : cases) {
     SCOPED_TRACE(one.what);
-    twins.begin(rules_of(one.rules));
-    EXPECT_EQ(one.fates, fates_of(twins, frames));
+    std::string fates;
+    // Once more where the machine was so busy that something drained.
+    for (int tries = 0; tries < 20; tries++) {
+      twins.begin(rules_of(one.rules));
+      const uint64_t begun = clock_ns(CLOCK_MONOTONIC);
+      fates = fates_of(twins, frames);
+      if (clock_ns(CLOCK_MONOTONIC) - begun < 100'000'000)
+        break;
+    }
+    EXPECT_EQ(one.fates, fates);
     for (uint32_t i = 0; i < one.counts.size(); i++) {
       EXPECT_EQ(one.counts[i].first, twins.count(i).matched);
       EXPECT_EQ(one.counts[i].second, twins.count(i).acted);
