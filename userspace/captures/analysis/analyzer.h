@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a capture through the native datapath and checks the iCRCs, which the datapath does not.
+//
+// A frame goes through four steps. parse() takes frames in any order. admit() and finish() take all
+// frames in the order of the capture. account() takes the frames of a shard in that order, between
+// these two. So several threads can parse at once, and account for several shards.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "analysis/connections.h"
+#include "analysis/division.h"
 #include "analysis/hidden_tunnels.h"
 #include "analysis/job_collector.h"
 #include "analysis/microbursts.h"
@@ -59,63 +66,114 @@ public:
   };
 
   // What is found in a frame regardless of the frames before it.
-  struct ParsedFrame {
-    roce_class class_{};
+  // Without trailer and tunnels that are taken off. Two lines of the cache.
+  struct alignas(64) ParsedFrame : NativeDatapath::FrameView {
     Icrc icrc = Icrc::Absent; // or not checked
-    std::optional<packet::Stamp> stamp = {};
+    roce_class class_ : 8 = {};
+    uint16_t source_port = 0; // of UDP
     roce_packet packet;
   };
+  static_assert(sizeof(ParsedFrame) == 128);
 
-  explicit Analyzer(const Options &options);
+  // What the steps that take all frames in order need of most frames.
+  struct Brief {
+    enum : uint8_t {
+      Stamped = 1,
+      Sound = 2, // RoCE, not damaged
+      Cnp = 4,   // of a stream
+      Away = 8,  // frames are missing before it
+      Copy = 16, // it is left out
+    };
+    uint64_t time_ns = 0;
+    uint32_t length = 0;
+    uint32_t aways = 0; // places so far where frames are missing
+    JobPacket job = {};
+    uint8_t shard = 0; // Division::kElsewhere: the division does not fit the capture
+    uint8_t flags = 0;
+  };
+  static_assert(sizeof(Brief) == 32);
 
-  // Step one, which several threads may do at once.
-  void parse(const CapturedFrame &frame, ParsedFrame &parsed) const;
-  // Step two, frame by frame. Returns the stream of a RoCE frame, with decap of the inner one,
+  explicit Analyzer(const Options &options, const Division &division = {});
+
+  const Division &division() const { return division_; }
+  void parse(const CapturedFrame &frame, ParsedFrame &parsed, Brief &brief) const;
+  // `admits` is false: as long as no frame has the flag Away, admit() need not be called.
+  bool admits() const { return copies_ || windows_ || in_order_; }
+  void admit(const CapturedFrame &frame, ParsedFrame &parsed, Brief &brief);
+  // `order`: the number of the frame among all, from 1.
+  void account(const CapturedFrame &frame, ParsedFrame &parsed, Brief &brief, uint64_t order);
+  void finish(const ParsedFrame &parsed, const Brief &brief);
+  // All but parse(), of one shard. Returns the stream of a RoCE frame, with decap of the inner one,
   // which is in `parsed`; nullptr: no RoCE.
-  const roce_key *account(const CapturedFrame &frame, ParsedFrame &parsed);
-  // Both. The result is valid until the next call.
+  const roce_key *take(const CapturedFrame &frame, ParsedFrame &parsed, Brief &brief,
+                       uint64_t order);
+  // All four. The result is valid until the next call.
   const roce_key *frame(const CapturedFrame &frame) {
-    parse(frame, newest_);
-    return account(frame, newest_);
+    parse(frame, newest_, newest_brief_);
+    return take(frame, newest_, newest_brief_, frames_ + 1);
   }
   void on_event(std::function<void(const roce_event &)> callback);
   // Fills all fields except name and truncated.
   void snapshot(Snapshot &into) const;
   LatencyReport latency() const; // of stamped frames whose iCRC is not wrong
   void episodes(Episodes &into); // with `episodes`; call once, at the end
-  void passive_latency(PassiveLatency &into) const { accountant_.latency(into); }
+  void passive_latency(PassiveLatency &into) { NativeDatapath::latency(datapaths(), into); }
+  // Whether tables of which there is one a capture would have had room in one shard. Call it for a
+  // shard that is not accounted for at the moment; the sum is of these calls.
+  bool has_room(uint32_t shard);
   Microbursts microbursts() const { return microbursts_.result(); }
   FrameTimes frame_times() const { return stamp_clock_.result(); }
-  CaptureSeries series() { return series_.result(accountant_, last_ns_); } // once, at the end
-  JobTraffic job() const { return job_.result(); }
+  CaptureSeries series(); // once, at the end
+  JobTraffic job() const;
   uint64_t first_ns() const { return first_ns_; } // of the first frame
   uint64_t windows() const { return windows_; }   // places where the capture left frames out
   uint64_t copies() const { return copies_ ? copies_->copies() : 0; } // left out
   const Connections &connections() const { return connections_.result(); }
 
 private:
-  void inspect(const NativeDatapath::FrameView &frame, bool whole, ParsedFrame &parsed) const;
-  void parse_in_order(CapturedFrame &captured, NativeDatapath::FrameView &frame,
-                      ParsedFrame &parsed);
-  void note_stamp(const NativeDatapath::FrameView &frame, const ParsedFrame &parsed);
+  struct Shard {
+    explicit Shard(const Options &options, bool alone);
+    NativeDatapath datapath;
+    TrafficCollector traffic;
+    JobStreams job;
+    HiddenTunnels hidden_tunnels;
+    decltype(Snapshot::icrc) icrc{};
+    NativeDatapath::Used reported{}; // to has_room()
+  };
+  using SharedUsed = std::array<std::atomic<uint64_t>, 5>;
+
+  Shard &shard_at(uint32_t shard) {
+    if (!shards_[shard]) [[unlikely]]
+      make_shard(shard);
+    return *shards_[shard];
+  }
+  void make_shard(uint32_t shard);
+  std::vector<NativeDatapath *> datapaths() const;
+  uint8_t shard_of_other(const CapturedFrame &frame, roce_class class_) const;
+  void inspect(bool whole, ParsedFrame &parsed) const;
+  void brief_of(const CapturedFrame &frame, const ParsedFrame &parsed, Brief &brief) const;
+  void parse_in_order(const CapturedFrame &whole, ParsedFrame &parsed, Brief &brief);
+  void look_at_others(const CapturedFrame &captured, const ParsedFrame &parsed, Shard &shard);
+  void note_stamp(const ParsedFrame &parsed);
 
   Options options_;
-  NativeDatapath accountant_;
-  bool in_order_;      // parse() leaves its work to account()
+  Division division_;
+  bool in_order_; // parse() leaves its work to admit()
+  NativeDatapath parser_;
+  std::vector<std::unique_ptr<Shard>> shards_; // made by their first frames
+  std::unique_ptr<SharedUsed> used_ = std::make_unique<SharedUsed>();
   ParsedFrame newest_; // of frame()
-  decltype(Snapshot::icrc) icrc_{};
+  Brief newest_brief_;
   stamps::OneWay latency_;
   StampClock stamp_clock_;
-  HiddenTunnels hidden_tunnels_;
   PfcSenderTable pfc_senders_;
   std::optional<MirroredCopies> copies_;
   ConnectionFollower connections_;
   MicroburstMeter microbursts_;
-  TrafficCollector traffic_;
-  SeriesCollector series_;
+  SeriesCollector series_; // of one shard
   JobCollector job_;
-  uint64_t windows_ = 0;
-  uint64_t frames_ = 0, first_ns_ = 0, last_ns_ = 0;
+  uint32_t windows_ = 0;
+  uint64_t frames_ = 0, first_ns_ = 0, last_ns_ = 0, newest_ns_ = 0;
 };
 
 struct AnalyzeRun {
@@ -131,7 +189,9 @@ struct AnalyzeRun {
   // accounts: at any time one of them.
   unsigned jobs = 1;
   Copies copies = Copies::Keep; // Auto: sets options.copies_ns
-  uint32_t block_frames = 1024; // of several jobs, at most; tests use small ones
+  uint32_t block_frames = 1024; // at most; tests use small ones
+  size_t range_bytes = 0;       // of a plain pcap, that a thread reads at a time; 0: what is fast
+  uint64_t divide_from = 64 << 20; // bytes of files from which the streams are divided (Division)
 };
 
 struct Analysis {

@@ -25,4 +25,12 @@ void HiddenTunnels::look_at(const CapturedFrame &frame) {
   }
 }
 
+void HiddenTunnels::add_to(std::array<HiddenTunnel, ROCE_TUNNELS> &sum) const {
+  for (size_t i = 0; i < sum.size(); i++) {
+    sum[i].frames += found_[i].frames;
+    sum[i].roce += found_[i].roce;
+    sum[i].unknown += found_[i].unknown;
+  }
+}
+
 } // namespace xr

@@ -16,7 +16,7 @@ public:
 
   // A frame of class ROCE_CLASS_OTHER.
   void look_at(const CapturedFrame &frame);
-  const std::array<HiddenTunnel, ROCE_TUNNELS> &result() const { return found_; }
+  void add_to(std::array<HiddenTunnel, ROCE_TUNNELS> &sum) const;
 
 private:
   uint16_t udp_port_;

@@ -18,7 +18,7 @@ int32_t psn_diff(uint32_t a, uint32_t b) { return static_cast<int32_t>((a - b) <
 
 bool is_small_write(const roce_packet &packet, uint64_t properties) {
   return properties & ROCE_OP_WRITE && packet.info & ROCE_OP_ONLY &&
-         packet.payload <= JobCollector::kCtsBytes;
+         packet.payload <= JobStreams::kCtsBytes;
 }
 
 } // namespace
@@ -53,20 +53,34 @@ uint32_t JobCollector::edge_of(uint32_t from, uint32_t to) {
   return number;
 }
 
-void JobCollector::begin(Place &place, const roce_packet &packet) {
-  place.next_psn = packet.psn;
-  place.edge = kNone;
-  const bool ipv4 = packet.key.qp_kind & ROCE_KEY_IPV4;
-  const uint32_t from = rank_of(packet.key.src, ipv4), to = rank_of(packet.key.dst, ipv4);
+void JobCollector::make_room(uint32_t part, uint32_t stream) {
+  if (part >= stream_edges_.size())
+    stream_edges_.resize(part + size_t{1});
+  std::vector<uint32_t> &edges = stream_edges_[part];
+  edges.resize(std::max<size_t>(stream + size_t{1}, edges.size() * 2), kUnset);
+}
+
+void JobCollector::begin(uint32_t &edge, const roce_key &key) {
+  edge = kNone;
+  streams_++;
+  const bool ipv4 = key.qp_kind & ROCE_KEY_IPV4;
+  const uint32_t from = rank_of(key.src, ipv4), to = rank_of(key.dst, ipv4);
   if (from != kNone && to != kNone)
-    place.edge = edge_of(from, to);
+    edge = edge_of(from, to);
+}
+
+void JobCollector::rewind(uint32_t part, uint32_t stream) {
+  if (rewinds_.size() < kRewinds)
+    rewinds_.push_back({now_, uint64_t{part} << 32 | stream});
+  else
+    found_.rewinds_full++;
 }
 
 // RFC 4737, 4.2.1: packets that came since the first with a higher PSN, which is the one that
 // skipped this.
-void JobCollector::late_packet(Place &place, uint32_t psn) {
+void JobStreams::late_packet(Place &place, uint32_t psn) {
   if (place.gaps == kUnset) {
-    found_.extents_unknown++;
+    extents_unknown_++;
     return;
   }
   Gaps &gaps = gaps_[place.gaps];
@@ -75,17 +89,17 @@ void JobCollector::late_packet(Place &place, uint32_t psn) {
       const uint64_t extent = place.packets - gap.at;
       const auto bucket = static_cast<uint32_t>(std::bit_width(std::max<uint64_t>(extent, 1))) - 1;
       gaps.run_extent = std::min<uint32_t>(bucket, JobTraffic::kExtents - 1);
-      found_.reordered[gaps.run_extent]++;
+      reordered_[gaps.run_extent]++;
       return;
     }
   gaps.run_extent = UINT32_MAX;
-  found_.extents_unknown++;
+  extents_unknown_++;
 }
 
 // A packet that is not simply the next one. Whether it is new data.
-bool JobCollector::unusual(const NativeDatapath &datapath, Place &place, const roce_packet &packet,
-                           uint32_t record, uint64_t now) {
-  const roce_stream &stream = datapath.stream(record);
+bool JobStreams::unusual(const NativeDatapath &datapath, Place &place, const roce_packet &packet,
+                         JobPacket &found) {
+  const roce_stream &stream = datapath.stream(found.stream);
   const int32_t ahead = psn_diff(packet.psn, place.next_psn);
   const uint64_t reordered = roce_stream_counter(&stream, ROCE_REORDERED),
                  rewinds = roce_stream_counter(&stream, ROCE_REWINDS);
@@ -103,15 +117,12 @@ bool JobCollector::unusual(const NativeDatapath &datapath, Place &place, const r
     if (reordered < place.reordered && place.gaps != kUnset) {
       uint32_t &extent = gaps_[place.gaps].run_extent;
       if (extent != UINT32_MAX)
-        found_.reordered[extent]--;
-      else if (found_.extents_unknown)
-        found_.extents_unknown--;
+        reordered_[extent]--;
+      else if (extents_unknown_)
+        extents_unknown_--;
       extent = UINT32_MAX;
     }
-    if (rewinds_.size() < kRewinds)
-      rewinds_.push_back({now, record});
-    else
-      found_.rewinds_full++;
+    found.what |= JobPacket::Rewind;
   } else if (reordered > place.reordered) {
     late_packet(place, packet.psn);
     fresh = true;
@@ -120,6 +131,54 @@ bool JobCollector::unusual(const NativeDatapath &datapath, Place &place, const r
   place.rewinds = rewinds;
   place.next_psn = static_cast<uint32_t>(stream.word & ROCE_WORD_PSN);
   return fresh;
+}
+
+JobPacket JobStreams::add(const NativeDatapath &datapath, const NativeDatapath::FrameView &frame,
+                          const roce_packet &packet, uint32_t record) {
+  JobPacket found{.what = 0, .bytes = 0, .stream = record};
+  if (record == NativeDatapath::kNoStream || !(packet.info & ROCE_OP_REQUEST) || frame.damaged)
+    return found;
+  if (!frame.time_ns) {
+    untimed_++;
+    return found;
+  }
+  found.what = JobPacket::Timed;
+  if (record >= places_.size())
+    places_.resize(std::max<size_t>(record + size_t{1}, places_.size() * 2));
+  Place &place = places_[record];
+  const uint64_t properties = roce_opcode_properties[packet.opcode];
+  const bool data = properties & (ROCE_OP_SEND | ROCE_OP_WRITE) && packet.payload;
+  if (!place.begun) {
+    if (!data)
+      return found;
+    place.begun = true;
+    place.next_psn = packet.psn;
+  }
+  place.packets++;
+  if (packet.psn == place.next_psn && !(packet.info & ROCE_OP_READ_REQUEST))
+    place.next_psn = (packet.psn + 1) & ROCE_PSN_MASK;
+  else if (!unusual(datapath, place, packet, found))
+    return found;
+  if (!data)
+    return found;
+  found.what |= JobPacket::Data;
+  found.bytes = packet.payload;
+  const bool small = is_small_write(packet, properties);
+  place.large |= !small;
+  if (small && !(place.large && packet.info & ROCE_HAS_IMMDT))
+    found.what |= JobPacket::Cts;
+  if (packet.info & (ROCE_OP_FIRST | ROCE_OP_ONLY))
+    found.what |= JobPacket::Begins;
+  if (packet.info & ROCE_OP_ENDS_MESSAGE)
+    found.what |= JobPacket::Ends;
+  return found;
+}
+
+void JobStreams::add_counts(JobTraffic &into) const {
+  for (size_t i = 0; i < reordered_.size(); i++)
+    into.reordered[i] += reordered_[i];
+  into.extents_unknown += extents_unknown_;
+  into.untimed += untimed_;
 }
 
 void JobCollector::sample(const JobSample &sample) {
@@ -170,69 +229,47 @@ void JobCollector::incast(const Edge &edge, uint64_t now) {
       most = {most.window_ns, senders[i], edge.to, now};
 }
 
-void JobCollector::add(const NativeDatapath &datapath, const NativeDatapath::FrameView &frame,
-                       const roce_packet &packet, uint32_t record) {
-  end_ns_ = std::max(end_ns_, frame.time_ns);
-  if (record == NativeDatapath::kNoStream || !(packet.info & ROCE_OP_REQUEST) || frame.damaged)
+void JobCollector::add(const JobPacket &packet, uint32_t part, const roce_key &key,
+                       uint64_t time_ns) {
+  now_ = std::max(now_, time_ns);
+  if (packet.what & JobPacket::Rewind)
+    rewind(part, packet.stream);
+  if (!(packet.what & JobPacket::Data))
     return;
-  if (!frame.time_ns) {
-    found_.untimed++;
-    return;
-  }
-  now_ = std::max(now_, frame.time_ns);
-  if (record >= places_.size())
-    places_.resize(std::max<size_t>(record + size_t{1}, places_.size() * 2));
-  Place &place = places_[record];
-  const uint64_t properties = roce_opcode_properties[packet.opcode];
-  const bool data = properties & (ROCE_OP_SEND | ROCE_OP_WRITE) && packet.payload;
-  if (place.edge == kUnset) {
-    if (!data)
-      return;
-    begin(place, packet);
-  }
-  place.packets++;
-  if (packet.psn == place.next_psn && !(packet.info & ROCE_OP_READ_REQUEST))
-    place.next_psn = (packet.psn + 1) & ROCE_PSN_MASK;
-  else if (!unusual(datapath, place, packet, record, now_))
-    return;
-  if (!data)
-    return;
-  if (place.edge == kNone) {
+  uint32_t &number = edge_of_stream(part, packet.stream);
+  if (number == kUnset)
+    begin(number, key);
+  if (number == kNone) {
     found_.ranks_full++;
     return;
   }
-  Edge &edge = edges_[place.edge];
-  const bool small = is_small_write(packet, properties);
-  place.large |= !small;
-  if (small && !(place.large && packet.info & ROCE_HAS_IMMDT)) {
+  Edge &edge = edges_[number];
+  if (packet.what & JobPacket::Cts) {
     clear_to_send(edge.reverse < edges_.size() ? edge.reverse : edge_of(edge.to, edge.from), now_);
     return;
   }
-  if (packet.info & (ROCE_OP_FIRST | ROCE_OP_ONLY))
+  if (packet.what & JobPacket::Begins)
     message(edge, now_);
   const uint64_t before = edge.last_ns;
   edge.last_ns = now_;
-  edge.bytes += packet.payload;
-  phases_.data(now_, edge.from, packet.payload);
+  edge.bytes += packet.bytes;
+  phases_.data(now_, edge.from, packet.bytes);
   if (now_ - before >= found_.incast[0].window_ns)
     incast(edge, now_);
-  if (packet.info & ROCE_OP_ENDS_MESSAGE)
+  if (packet.what & JobPacket::Ends)
     edge.last_end = ranks_[edge.to].arrived = ranks_[edge.from].sent = now_;
 }
 
 void JobCollector::find_storms(JobTraffic &into) const {
-  uint64_t streams = 0;
-  for (const Place &place : places_)
-    streams += place.edge != kUnset;
-  const uint64_t least = std::max<uint64_t>(kStormQps, (streams + 9) / 10);
-  std::map<uint32_t, uint32_t> in; // go-backs in the window, by stream
+  const uint64_t least = std::max<uint64_t>(kStormQps, (streams_ + 9) / 10);
+  std::map<uint64_t, uint32_t> in; // go-backs in the window, by stream
   size_t tail = 0, counted = 0;
-  std::set<uint32_t> qps;
+  std::set<uint64_t> qps;
   for (size_t i = 0; i < rewinds_.size(); i++) {
-    in[rewinds_[i].record]++;
+    in[rewinds_[i].stream]++;
     for (; rewinds_[i].ns - rewinds_[tail].ns >= kStormNs; tail++)
-      if (!--in[rewinds_[tail].record])
-        in.erase(rewinds_[tail].record);
+      if (!--in[rewinds_[tail].stream])
+        in.erase(rewinds_[tail].stream);
     if (in.size() < least)
       continue;
     if (into.storms.empty() || rewinds_[tail].ns > into.storms.back().last_ns) {
@@ -242,7 +279,7 @@ void JobCollector::find_storms(JobTraffic &into) const {
     }
     JobStorm &storm = into.storms.back();
     for (; counted <= i; counted++) {
-      qps.insert(rewinds_[counted].record);
+      qps.insert(rewinds_[counted].stream);
       storm.rewinds++;
     }
     storm.last_ns = rewinds_[i].ns;
@@ -250,7 +287,7 @@ void JobCollector::find_storms(JobTraffic &into) const {
   }
 }
 
-JobTraffic JobCollector::result() const {
+JobTraffic JobCollector::result(uint64_t end_ns) const {
   JobTraffic job = found_;
   uint64_t messages = 0, cts = 0;
   for (const Edge &edge : edges_) {
@@ -263,7 +300,7 @@ JobTraffic JobCollector::result() const {
   std::ranges::stable_sort(job.edges,
                            [](const JobEdge &a, const JobEdge &b) { return a.bytes > b.bytes; });
   find_pattern(job);
-  phases_.steps(job, end_ns_);
+  phases_.steps(job, end_ns);
   find_stragglers(samples_, job);
   find_storms(job);
   return job;

@@ -22,9 +22,8 @@ TrafficPart part_of(const roce_packet &packet) {
   return datagram || is_data(packet.info) ? TrafficPart::Data : TrafficPart::Control;
 }
 
-uint64_t fields_of(const NativeDatapath::FrameView &frame, const roce_packet &packet) {
+uint64_t fields_of(const roce_packet &packet, uint64_t port) {
   const bool v1 = packet.key.qp_kind & ROCE_KEY_V1;
-  const uint64_t port = v1 ? 0 : roce_be16(frame.data + packet.bth - ROCE_UDP_LEN);
   const uint64_t tos = (packet.tos & ~3u) | (v1 ? 0u : packet.ecn & 3u);
   const uint64_t pcp = packet.vlan & ROCE_VLAN_TAGGED ? uint64_t{packet.vlan} >> ROCE_VLAN_PCP_SHIFT
                                                       : PartTraffic::kUntagged;
@@ -87,7 +86,7 @@ void TrafficCollector::stray(const NativeDatapath::FrameView &frame, roce_class 
 }
 
 void TrafficCollector::add(const NativeDatapath::FrameView &frame, roce_class class_,
-                           const roce_packet &packet, uint32_t record) {
+                           const roce_packet &packet, uint16_t source_port, uint32_t record) {
   if (record == NativeDatapath::kNoStream)
     return stray(frame, class_);
   if (record >= entries_.size())
@@ -99,22 +98,25 @@ void TrafficCollector::add(const NativeDatapath::FrameView &frame, roce_class cl
       traffic.bad_icrc_frame = frame.number;
     return;
   }
-  if (const uint64_t fields = fields_of(frame, packet); fields != entry.fields)
+  if (const uint64_t fields = fields_of(packet, source_port); fields != entry.fields)
     changed(entry, fields, frame.number);
   entry.again++;
   traffic.largest_payload = std::max(traffic.largest_payload, packet.payload);
   traffic.largest_frame = std::max(traffic.largest_frame, frame.length);
 }
 
-void TrafficCollector::result(const std::vector<uint32_t> &records, Snapshot &into) const {
-  into.strays = strays_;
+void TrafficCollector::result(const std::vector<const TrafficCollector *> &parts,
+                              const std::vector<NativeDatapath::StreamPlace> &places,
+                              Snapshot &into) {
+  into.strays = parts[0]->strays_;
   into.traffic.clear();
-  into.traffic.reserve(records.size());
-  for (const uint32_t record : records) {
+  into.traffic.reserve(places.size());
+  for (const NativeDatapath::StreamPlace &at : places) {
     StreamTraffic &traffic = into.traffic.emplace_back();
-    if (record >= entries_.size())
+    const std::vector<Entry> &entries = parts[at.part]->entries_;
+    if (at.record >= entries.size())
       continue;
-    const Entry &entry = entries_[record];
+    const Entry &entry = entries[at.record];
     traffic = entry.traffic;
     if (entry.again)
       fold(entry.fields, entry.again, traffic);

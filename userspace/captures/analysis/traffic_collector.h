@@ -12,11 +12,14 @@ namespace xr {
 
 class TrafficCollector {
 public:
-  // `record`: what NativeDatapath::account() returned for the frame.
+  // `source_port`: of UDP; 0: RoCEv1. `record`: what NativeDatapath::account() returned for the
+  // frame.
   void add(const NativeDatapath::FrameView &frame, roce_class class_, const roce_packet &packet,
-           uint32_t record);
-  // Fills `traffic` and `strays`. `records`: those of the snapshot's streams.
-  void result(const std::vector<uint32_t> &records, Snapshot &into) const;
+           uint16_t source_port, uint32_t record);
+  // Fills `traffic` and `strays`, from one for each datapath; the first one has the strays.
+  // `places`: those of the snapshot's streams.
+  static void result(const std::vector<const TrafficCollector *> &parts,
+                     const std::vector<NativeDatapath::StreamPlace> &places, Snapshot &into);
 
 private:
   // Most packets of a stream repeat the header fields of the one before: these are only counted.

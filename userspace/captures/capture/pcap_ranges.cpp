@@ -190,9 +190,11 @@ std::shared_ptr<PcapBytes> PcapRanges::copy(uint64_t begin) const {
 
 // ---- where a range begins
 
+// Zeros, of which payloads are full, would be empty records.
 bool PcapRanges::is_plausible(const uint8_t *record, uint32_t before, uint32_t apart) const {
   const uint32_t captured = records_.captured(record), seconds = records_.seconds(record);
-  return captured <= kMaxCaptured && captured <= records_.length(record) + uint64_t{kLonger} &&
+  return captured && captured <= kMaxCaptured &&
+         captured <= records_.length(record) + uint64_t{kLonger} &&
          records_.fraction(record) < 1000000000 &&
          std::max(seconds, before) - std::min(seconds, before) <= apart;
 }
@@ -218,7 +220,7 @@ uint64_t PcapRanges::guess(const PcapRange &range) const {
   const auto from = static_cast<size_t>(begin_of(range) - bytes.begin);
   const size_t most = bytes.size - std::min(bytes.size, PcapRecords::kHeader - 1);
   for (size_t at = from; at < std::min<size_t>(from + range_, most); at++)
-    if (records_.captured(bytes.data + at) <= kMaxCaptured && is_run(bytes, at))
+    if (is_run(bytes, at))
       return bytes.begin + at;
   return PcapRange::kUnknown;
 }

@@ -2,6 +2,9 @@
 #include "native/following.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
 
 #include "native/pair_links.h"
 #include "roce/psn.h"
@@ -77,6 +80,7 @@ roce_follow *Following::record(uint32_t stream) {
     return nullptr;
   }
   places[stream] = static_cast<uint32_t>(records.size()) + 1;
+  orders.push_back(order);
   return &records.emplace_back();
 }
 
@@ -119,7 +123,8 @@ void Following::add_damaged(const roce_packet &packet, uint32_t stream, uint64_t
   if (damaged_findings.size() == kEpisodes)
     findings_dropped++;
   else
-    damaged_findings.push_back(found);
+    damaged_findings.push_back({found, order});
+  damaged_packets++;
   damaged.add(stream, packet.psn, ns);
 }
 
@@ -128,60 +133,123 @@ void Following::add(roce_episode episode) {
   if (episodes.size() == kEpisodes)
     episodes_dropped++;
   else
-    episodes.push_back(episode);
+    episodes.push_back({episode, order});
 }
 
 void Following::add(const roce_finding &finding) {
   if (findings.size() == kEpisodes)
     findings_dropped++;
   else
-    findings.push_back(finding);
+    findings.push_back({finding, order});
 }
+
+namespace {
+
+// What all parts have found, in the order of the frames that gave it: f(part, item).
+template <typename Item, typename F>
+void each_in_order(const std::vector<FollowedPart> &parts,
+                   std::vector<Following::Found<Item>> Following::*list, const F &f) {
+  struct Place {
+    uint64_t order;
+    uint32_t part, index;
+  };
+  std::vector<Place> all;
+  for (uint32_t part = 0; part < parts.size(); part++) {
+    const auto &items = parts[part].following->*list;
+    for (uint32_t i = 0; i < items.size(); i++)
+      all.push_back({items[i].order, part, i});
+  }
+  std::ranges::stable_sort(all, {}, &Place::order);
+  for (const Place &place : all)
+    f(place.part, (parts[place.part].following->*list)[place.index].item);
+}
+
+// The number of a record among those of all parts.
+uint32_t of_all(uint32_t part, uint32_t record) {
+  constexpr unsigned kRecordBits = 26; // there is no memory for more records
+  return record == kNoStream ? record : part << kRecordBits | record;
+}
+
+// Streams whose wrong iCRCs say nothing of their packets: by part and record.
+using Ignored = std::set<std::pair<uint32_t, uint32_t>>;
 
 // Where most packets have a wrong iCRC, and their receivers accept them, the capture was changed
 // after it was taken, or the sender has another way to compute it.
-std::set<uint32_t> Following::fill_damaged(Episodes &into,
-                                           const std::vector<roce_stream> &streams) const {
+Ignored ignored_streams(const std::vector<FollowedPart> &parts) {
   constexpr uint64_t kFew = 8;
-  std::map<uint32_t, uint64_t> counts;
-  for (const roce_finding &f : damaged_findings)
-    counts[f.request]++;
-  uint64_t packets = 0;
-  for (const roce_stream &stream : streams)
-    packets += roce_stream_packets(&stream);
-  const bool all = 2 * damaged_findings.size() > packets && damaged_findings.size() > kFew;
-  std::set<uint32_t> ignored;
-  for (const auto &[stream, count] : counts)
-    if (all || (count > kFew && 2 * count > roce_stream_packets(&streams[stream])))
+  std::map<std::pair<uint32_t, uint32_t>, uint64_t> counts;
+  uint64_t packets = 0, damaged = 0;
+  for (uint32_t part = 0; part < parts.size(); part++) {
+    for (const auto &found : parts[part].following->damaged_findings)
+      counts[{part, found.item.request}]++;
+    damaged += parts[part].following->damaged_findings.size();
+    for (const roce_stream &stream : *parts[part].streams)
+      packets += roce_stream_packets(&stream);
+  }
+  const bool all = 2 * damaged > packets && damaged > kFew;
+  Ignored ignored;
+  for (const auto &[stream, count] : counts) {
+    const roce_stream &of = (*parts[stream.first].streams)[stream.second];
+    if (all || (count > kFew && 2 * count > roce_stream_packets(&of)))
       ignored.insert(stream);
-  for (const roce_finding &f : damaged_findings)
-    if (ignored.contains(f.request))
-      into.icrc_ignored++;
-    else
-      into.findings.push_back({pair_name(streams, f.request, f.response), f});
+  }
   return ignored;
 }
 
-void Following::fill(Episodes &into, const std::vector<roce_stream> &streams) const {
-  into = {};
-  const std::set<uint32_t> ignored = fill_damaged(into, streams);
-  into.pairs_full = pairs_full;
-  into.episodes_dropped = episodes_dropped;
-  into.findings_dropped = findings_dropped;
-  into.unpaired = unpaired;
-  for (const roce_episode &e : episodes) {
-    const bool answers = e.kind == ROCE_KIND_RESPONSE;
-    into.episodes.push_back(
-        {pair_name(streams, answers ? e.response : e.request, answers ? e.request : e.response),
-         e});
-    if (ignored.contains(answers ? e.response : e.request))
-      into.episodes.back().episode.corrupted = 0;
+void add_findings(Episodes &into, const std::vector<FollowedPart> &parts, const Ignored &ignored) {
+  const auto add = [&](uint32_t part, const roce_finding &f) {
+    into.findings.push_back({pair_name(*parts[part].streams, f.request, f.response), f});
+  };
+  each_in_order(parts, &Following::damaged_findings, [&](uint32_t part, const roce_finding &f) {
+    if (ignored.contains({part, f.request}))
+      into.icrc_ignored++;
+    else
+      add(part, f);
+  });
+  each_in_order(parts, &Following::findings, add);
+}
+
+void add_pairs(Episodes &into, const std::vector<FollowedPart> &parts) {
+  struct Pair {
+    uint64_t order;
+    uint32_t part, record;
+  };
+  std::vector<Pair> pairs;
+  for (uint32_t part = 0; part < parts.size(); part++)
+    for (uint32_t i = 0; i < parts[part].following->records.size(); i++)
+      pairs.push_back({parts[part].following->orders[i], part, i});
+  std::ranges::stable_sort(pairs, {}, &Pair::order);
+  for (const Pair &pair : pairs) {
+    const roce_follow &f = parts[pair.part].following->records[pair.record];
+    add_pair(into, f, pair_name(*parts[pair.part].streams, f.request, f.response));
   }
-  cnps.fill(into);
-  for (const roce_finding &f : findings)
-    into.findings.push_back({pair_name(streams, f.request, f.response), f});
-  for (const roce_follow &f : records)
-    add_pair(into, f, pair_name(streams, f.request, f.response));
+}
+
+} // namespace
+
+void fill_followed(Episodes &into, const std::vector<FollowedPart> &parts) {
+  into = {};
+  for (const FollowedPart &part : parts) {
+    into.pairs_full += part.following->pairs_full;
+    into.episodes_dropped += part.following->episodes_dropped;
+    into.findings_dropped += part.following->findings_dropped;
+    into.unpaired += part.following->unpaired;
+  }
+  const Ignored ignored = ignored_streams(parts);
+  each_in_order(parts, &Following::episodes, [&](uint32_t part, const roce_episode &e) {
+    const bool answers = e.kind == ROCE_KIND_RESPONSE;
+    const uint32_t misses = answers ? e.response : e.request;
+    into.episodes.push_back(
+        {pair_name(*parts[part].streams, misses, answers ? e.request : e.response), e});
+    roce_episode &added = into.episodes.back().episode;
+    added.request = of_all(part, e.request);
+    added.response = of_all(part, e.response);
+    if (ignored.contains({part, misses}))
+      added.corrupted = 0;
+  });
+  parts[0].following->cnps.fill(into);
+  add_findings(into, parts, ignored);
+  add_pairs(into, parts);
   finish_found(into);
 }
 

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <set>
 #include <vector>
 
 #include "model/episodes.h"
@@ -50,13 +49,22 @@ private:
 
 struct Following {
   static constexpr size_t kPairs = 1 << 18;    // 1.2 KiB each
-  static constexpr size_t kEpisodes = 1 << 20; // 112 bytes each
+  static constexpr size_t kEpisodes = 1 << 20; // 120 bytes each
+
+  // With the order of the frame that gave it.
+  template <typename Item> struct Found {
+    Item item;
+    uint64_t order;
+  };
 
   std::vector<uint32_t> places; // of each stream: its record + 1
   std::deque<roce_follow> records;
-  std::vector<roce_episode> episodes;
-  std::vector<roce_finding> findings, damaged_findings;
+  std::vector<uint64_t> orders; // of the frame that began each record
+  std::vector<Found<roce_episode>> episodes;
+  std::vector<Found<roce_finding>> findings, damaged_findings;
   uint64_t pairs_full = 0, episodes_dropped = 0, findings_dropped = 0, unpaired = 0;
+  uint64_t order = 0; // of the current frame
+  uint64_t damaged_packets = 0;
 
   CnpTimes cnps;
   DamagedPackets damaged;
@@ -68,12 +76,20 @@ struct Following {
   // A packet with a wrong iCRC of stream record `stream`.
   void add_damaged(const roce_packet &packet, uint32_t stream, uint64_t ns, uint64_t frame);
 
-  // Names the streams and puts the episodes in order of time. Call after the end.
-  void fill(Episodes &into, const std::vector<roce_stream> &streams) const;
+  // All requests have ended: what still waits is decided by the caller, record by record.
+  void end(size_t record) { order = kEnd | orders[record]; }
 
 private:
-  // Streams whose wrong iCRCs say nothing of their packets; all are counted in `into`.
-  std::set<uint32_t> fill_damaged(Episodes &into, const std::vector<roce_stream> &streams) const;
+  static constexpr uint64_t kEnd = uint64_t{1} << 63; // after all frames
 };
+
+// What was followed of some of the QP pairs, and the streams that its records name.
+struct FollowedPart {
+  const Following *following;
+  const std::vector<roce_stream> *streams;
+};
+
+// Names the streams and puts the episodes in order of time. Call after the end.
+void fill_followed(Episodes &into, const std::vector<FollowedPart> &parts);
 
 } // namespace xr

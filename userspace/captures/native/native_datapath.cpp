@@ -2,7 +2,11 @@
 #include "native/native_datapath.h"
 
 #include <algorithm>
-#include <iterator>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <new>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -14,14 +18,40 @@
 #include "roce/port.h"
 #include "roce/timing.h"
 
+namespace {
+
+// Tables of which few entries are used: pages that are not touched take no memory.
+struct Tables {
+  std::array<__u64, ROCE_HINTS> hints;
+  std::array<roce_aside, ROCE_ASIDES> asides;
+  std::array<roce_mirror, ROCE_MIRRORS> mirrors;
+  std::array<roce_rule_state, ROCE_RULE_SLOTS> states;
+  std::array<roce_rule_count, ROCE_RULE_SLOTS> counts;
+  std::array<__u64, ROCE_PACES> paces;
+};
+
+struct Free {
+  void operator()(void *memory) const { std::free(memory); } // NOLINT: of calloc
+};
+
+std::unique_ptr<Tables, Free> make_tables() {
+  static_assert(std::is_trivially_copyable_v<Tables>);
+  void *const memory = std::calloc(1, sizeof(Tables)); // NOLINT: its pages are zero
+  if (!memory)
+    throw std::bad_alloc();
+  return std::unique_ptr<Tables, Free>(static_cast<Tables *>(memory));
+}
+
+} // namespace
+
 // The native host (include/roce/env.h): vectors.
 struct roce_env {
   std::vector<roce_bucket> buckets;
   std::vector<roce_stream> streams;
+  std::vector<__u64> births; // of each stream: the order of the frame with which it began
   roce_shared shared{};
   __u64 seed = 0;
-  std::array<__u64, ROCE_HINTS> hints{};
-  std::array<roce_aside, ROCE_ASIDES> asides{};
+  std::unique_ptr<Tables, Free> tables = make_tables();
   std::array<roce_opcode_count, ROCE_OPCODE_COUNTS> opcodes{};
   roce_totals totals{};
   roce_scratch scratch{};
@@ -43,15 +73,11 @@ struct roce_env {
 
   // tunnels
   __u32 decap = 0;
-  std::array<roce_mirror, ROCE_MIRRORS> mirrors{};
   std::vector<roce_mirrored> mirrored;
 
   // rules
   std::unique_ptr<roce_ruleset> rules;
   std::map<__u32, std::vector<__u32>> points;
-  std::array<roce_rule_state, ROCE_RULE_SLOTS> states{};
-  std::array<roce_rule_count, ROCE_RULE_SLOTS> counts{};
-  std::array<__u64, ROCE_PACES> paces{};
   std::map<std::pair<xr::Address, __u32>, __u32> peers;
   roce_passing passing{};
 };
@@ -68,7 +94,7 @@ static roce_stream *roce_stream_at(roce_env *env, __u32 id) {
   return id < env->streams.size() ? &env->streams[id] : nullptr;
 }
 static roce_shared *roce_shared_of(roce_env *env) { return &env->shared; }
-static __u64 *roce_hint_at(roce_env *env, __u32 index) { return &env->hints[index]; }
+static __u64 *roce_hint_at(roce_env *env, __u32 index) { return &env->tables->hints[index]; }
 static __u32 roce_bucket_count(roce_env *env) { return static_cast<__u32>(env->buckets.size()); }
 static __u32 roce_stream_capacity(roce_env *env) { return static_cast<__u32>(env->streams.size()); }
 static __u64 roce_hash_seed(roce_env *env) { return env->seed; }
@@ -92,7 +118,7 @@ static __u64 roce_cnp_window(roce_env *env) { return env->cnp_window_ns; }
 static __u32 roce_sides(roce_env *) { return 0; }
 static __u32 roce_side(roce_env *) { return 0; }
 static __u32 roce_tracks(roce_env *env) { return env->track; }
-static roce_aside *roce_aside_at(roce_env *env, __u32 index) { return &env->asides[index]; }
+static roce_aside *roce_aside_at(roce_env *env, __u32 index) { return &env->tables->asides[index]; }
 
 static roce_class_count *roce_class_count_at(roce_env *env, __u32 index) {
   return index < env->classes.size() ? &env->classes[index] : nullptr;
@@ -103,7 +129,7 @@ static roce_pfc *roce_pfc_at(roce_env *env, __u32 priority) {
 static __u32 roce_quantum(roce_env *env) { return env->quantum_ps; }
 static __u32 roce_decap(roce_env *env) { return env->decap; }
 static roce_mirror *roce_mirror_at(roce_env *env, __u32 index) {
-  return index < env->mirrors.size() ? &env->mirrors[index] : nullptr;
+  return index < env->tables->mirrors.size() ? &env->tables->mirrors[index] : nullptr;
 }
 static roce_mirrored *roce_mirrored_at(roce_env *env, __u32 id) {
   return id < env->mirrored.size() ? &env->mirrored[id] : nullptr;
@@ -143,16 +169,16 @@ static void roce_timing_unpaired(roce_env *env) {
 
 static const roce_ruleset *roce_rules_of(roce_env *env) { return env->rules.get(); }
 static roce_rule_state *roce_rule_state_at(roce_env *env, __u32 slot) {
-  return slot < env->states.size() ? &env->states[slot] : nullptr;
+  return slot < env->tables->states.size() ? &env->tables->states[slot] : nullptr;
 }
 static roce_rule_count *roce_rule_count_at(roce_env *env, __u32 slot) {
-  return slot < env->counts.size() ? &env->counts[slot] : nullptr;
+  return slot < env->tables->counts.size() ? &env->tables->counts[slot] : nullptr;
 }
 static __u32 roce_rule_point(roce_env *env, __u32 slot, __u32 index) {
   const auto found = env->points.find(slot);
   return found != env->points.end() && index < found->second.size() ? found->second[index] : 0;
 }
-static __u64 *roce_pace_at(roce_env *env, __u32 index) { return &env->paces[index]; }
+static __u64 *roce_pace_at(roce_env *env, __u32 index) { return &env->tables->paces[index]; }
 static __u32 roce_peer_qp(roce_env *env, const roce_peer *peer) {
   const auto found =
       env->peers.find({{peer->src[0], peer->src[1], peer->src[2], peer->src[3]}, peer->dest_qp});
@@ -192,8 +218,6 @@ static void roce_unlock(roce_stream *) {}
 namespace xr {
 
 namespace {
-
-constexpr uint32_t kFirstStreams = 1024;
 
 // Resizes the stream table to n records, n not less than before. Records stay, the index is
 // rebuilt.
@@ -277,12 +301,12 @@ NativeDatapath::NativeDatapath(const Options &options) : memory_(std::make_uniqu
   }
   if (memory_->env.following || memory_->env.timed)
     memory_->env.links = std::make_unique<PairLinks>();
-  resize(memory_->env, options.streams ? options.streams : kFirstStreams);
+  resize(memory_->env, options.streams ? options.streams : options.first_streams);
 }
 
 NativeDatapath::~NativeDatapath() = default;
 
-void NativeDatapath::away() { memory_->aways++; }
+void NativeDatapath::away(uint32_t times) { memory_->aways = times; }
 
 static_assert(NativeDatapath::kNoStream == ROCE_NO_STREAM);
 
@@ -400,6 +424,8 @@ uint32_t NativeDatapath::account(const FrameView &frame, roce_class class_, roce
   roce_learn_mad(&env, &packet);
   int skipped = 0;
   const uint32_t id = roce_track_or_skip(&env, &packet, frame.length, &skipped);
+  if (env.births.size() < env.shared.streams_used)
+    env.births.resize(env.shared.streams_used, frame.order);
   if (env.decap)
     roce_inner_marked(&env, id);
   if (id != ROCE_NO_STREAM && !skipped)
@@ -413,7 +439,8 @@ void NativeDatapath::follow_and_time(const FrameView &frame, const roce_packet &
   const bool slow = env.scratch.trace.found & ROCE_FOUND_SLOW;
   bool skip = env.features & ROCE_FEATURE_SKIP;
   if (env.following) {
-    if (packet.info & ROCE_OP_CNP)
+    env.following->order = frame.order;
+    if (packet.info & ROCE_OP_CNP && memory_->options.cnp_times)
       env.following->cnps.add(env.streams[id].key, frame.time_ns);
     if (frame.damaged)
       env.following->add_damaged(packet, id, frame.time_ns, frame.number);
@@ -426,20 +453,53 @@ void NativeDatapath::follow_and_time(const FrameView &frame, const roce_packet &
     roce_pair_skip(&env, id, &packet);
 }
 
-void NativeDatapath::episodes(Episodes &into) {
-  roce_env &env = memory_->env;
-  if (!env.following)
-    return;
-  for (roce_follow &record : env.following->records) {
-    record.requests = roce_follow_requests_so_far(&record, &env.streams[record.request]);
-    roce_follow_finish_record(&env, &record);
-  }
-  env.following->fill(into, env.streams);
+void NativeDatapath::cnp_time(const roce_key &key, uint64_t time_ns) {
+  memory_->env.following->cnps.add(key, time_ns);
 }
 
-void NativeDatapath::latency(PassiveLatency &into) const {
+void NativeDatapath::episodes(std::span<NativeDatapath *const> parts, Episodes &into) {
+  std::vector<FollowedPart> followed;
+  for (NativeDatapath *part : parts) {
+    roce_env &env = part->memory_->env;
+    if (!env.following)
+      return;
+    for (size_t i = 0; i < env.following->records.size(); i++) {
+      roce_follow &record = env.following->records[i];
+      env.following->end(i);
+      record.requests = roce_follow_requests_so_far(&record, &env.streams[record.request]);
+      roce_follow_finish_record(&env, &record);
+    }
+    followed.push_back({env.following.get(), &env.streams});
+  }
+  fill_followed(into, followed);
+}
+
+void NativeDatapath::latency(Parts parts, PassiveLatency &into) {
+  std::vector<TimedPairs::Part> timed;
+  for (const NativeDatapath *part : parts)
+    if (part->memory_->env.timed)
+      timed.push_back({part->memory_->env.timed.get(), &part->memory_->env.streams});
+  if (!timed.empty())
+    TimedPairs::fill(into, timed);
+}
+
+NativeDatapath::Used NativeDatapath::used() const {
+  Used used;
+  if (const Following *following = memory_->env.following.get()) {
+    used.followed = following->records.size();
+    used.episodes = following->episodes.size();
+    used.findings = following->findings.size();
+    used.damaged = following->damaged_packets;
+  }
   if (memory_->env.timed)
-    memory_->env.timed->fill(into, memory_->env.streams);
+    used.timed = memory_->env.timed->pairs();
+  return used;
+}
+
+bool NativeDatapath::has_room(const Used &used) {
+  return used.followed < Following::kPairs && used.timed < TimedPairs::kPairs &&
+         used.episodes < Following::kEpisodes && used.findings < Following::kEpisodes &&
+         used.damaged < DamagedPackets::kPackets;
 }
 
 void NativeDatapath::change_rules(std::unique_ptr<roce_ruleset> set,
@@ -453,8 +513,8 @@ void NativeDatapath::change_rules(std::unique_ptr<roce_ruleset> set,
 void NativeDatapath::rules(std::unique_ptr<roce_ruleset> set,
                            std::map<uint32_t, std::vector<uint32_t>> points) {
   change_rules(std::move(set), std::move(points));
-  memory_->env.states = {};
-  memory_->env.counts = {};
+  memory_->env.tables->states = {};
+  memory_->env.tables->counts = {};
 }
 
 void NativeDatapath::peer(const roce_peer &peer, uint32_t src_qp) {
@@ -462,11 +522,11 @@ void NativeDatapath::peer(const roce_peer &peer, uint32_t src_qp) {
 }
 
 const roce_rule_state &NativeDatapath::rule_state(uint32_t slot) const {
-  return memory_->env.states.at(slot);
+  return memory_->env.tables->states.at(slot);
 }
 
 const roce_rule_count &NativeDatapath::rule_count(uint32_t slot) const {
-  return memory_->env.counts.at(slot);
+  return memory_->env.tables->counts.at(slot);
 }
 
 const roce_trace &NativeDatapath::trace() const { return memory_->env.scratch.trace; }
@@ -493,7 +553,7 @@ const roce_held *NativeDatapath::held() const {
 
 void NativeDatapath::restart_qp_numbers() {
   roce_env &env = memory_->env;
-  env.hints[ROCE_HINTS_NUMBERS] = env.shared.qps[0];
+  env.tables->hints[ROCE_HINTS_NUMBERS] = env.shared.qps[0];
 }
 
 const std::vector<uint8_t> &NativeDatapath::cnp() const { return memory_->cnp; }
@@ -510,46 +570,133 @@ void NativeDatapath::frame(const FrameView &frame) {
     roce_count_frame(&read_only, &memory_->env, nullptr);
 }
 
-std::vector<uint32_t> NativeDatapath::records() const {
-  const roce_env &env = memory_->env;
-  std::vector<uint32_t> ids;
-  for (uint32_t i = 0; i < env.shared.streams_used && i < env.streams.size(); i++)
-    if (roce_stream_packets(&env.streams[i]))
-      ids.push_back(i);
-  return ids;
+namespace {
+
+// All records, also of streams that were only announced, in the order in which they began.
+std::vector<NativeDatapath::StreamPlace> in_order(const std::vector<const roce_env *> &envs) {
+  std::vector<NativeDatapath::StreamPlace> all;
+  for (uint32_t part = 0; part < envs.size(); part++)
+    for (uint32_t i = 0; i < envs[part]->shared.streams_used && i < envs[part]->streams.size(); i++)
+      all.push_back({part, i});
+  if (envs.size() > 1)
+    std::ranges::stable_sort(all, {}, [&](const NativeDatapath::StreamPlace &at) {
+      return envs[at.part]->births[at.record];
+    });
+  return all;
+}
+
+// Counters of which each is a sum.
+template <typename T> void add_counters(T &to, const T &more) {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) % sizeof(uint64_t) == 0);
+  std::array<uint64_t, sizeof(T) / sizeof(uint64_t)> sum, other;
+  std::memcpy(sum.data(), &to, sizeof(T));
+  std::memcpy(other.data(), &more, sizeof(T));
+  for (size_t i = 0; i < sum.size(); i++)
+    sum[i] += other[i];
+  std::memcpy(&to, sum.data(), sizeof(T));
+}
+
+void add_sums(Snapshot &into, const roce_env &env) {
+  add_counters(into.opcodes, env.opcodes);
+  add_counters(into.totals, env.totals);
+  for (size_t i = 0; i < into.episodes.size(); i++)
+    into.episodes[i] += env.shared.causes[0][i];
+  into.classes.resize(env.classes.size());
+  for (size_t i = 0; i < env.classes.size(); i++)
+    add_counters(into.classes[i], env.classes[i]);
+}
+
+void fill_mirrors(Snapshot &into, const roce_env &env) {
+  into.mirrors.clear();
+  into.mirror_slots.clear();
+  for (uint32_t slot = 0; slot < env.tables->mirrors.size(); slot++) {
+    if (!env.tables->mirrors[slot].check)
+      continue;
+    into.mirrors.push_back(env.tables->mirrors[slot]);
+    into.mirror_slots.push_back(slot);
+  }
+}
+
+// Numbers of QPs, of those that their own datapath gave them.
+class QpNumbers {
+public:
+  explicit QpNumbers(size_t parts) : one_(parts == 1) {}
+
+  uint32_t of(uint32_t part, uint32_t own) {
+    if (one_ || !own)
+      return own;
+    return numbers_.try_emplace({part, own}, numbers_.size() + 1).first->second;
+  }
+
+private:
+  bool one_;
+  std::map<std::pair<uint32_t, uint32_t>, uint32_t> numbers_;
+};
+
+} // namespace
+
+std::vector<NativeDatapath::StreamPlace> NativeDatapath::places(Parts parts) {
+  std::vector<const roce_env *> envs;
+  for (const NativeDatapath *part : parts)
+    envs.push_back(&part->memory_->env);
+  std::vector<StreamPlace> all = in_order(envs);
+  std::erase_if(all, [&](const StreamPlace &at) {
+    return !roce_stream_packets(&envs[at.part]->streams[at.record]);
+  });
+  return all;
+}
+
+void NativeDatapath::snapshot(Parts parts, uint64_t now, Snapshot &into) {
+  std::vector<const roce_env *> envs;
+  for (const NativeDatapath *part : parts)
+    envs.push_back(&part->memory_->env);
+  const roce_env &first = *envs[0];
+  const Options &options = parts[0]->memory_->options;
+  into.opcodes = {};
+  into.totals = {};
+  into.episodes = {};
+  into.classes.assign(first.classes.size(), {});
+  into.tracked = options.track;
+  into.stream_capacity = options.streams;
+  into.decap = first.decap;
+  into.quantum_ps = first.quantum_ps;
+  into.streams.clear();
+  into.qp_numbers.clear();
+  into.mirrored.clear();
+  for (const roce_env *env : envs)
+    add_sums(into, *env);
+  into.pfc = first.pfc; // PFC frames are of no QP pair
+  for (roce_pfc &pfc : into.pfc)
+    pfc.paused_ns = roce_pfc_paused(&pfc, now);
+  fill_mirrors(into, first);
+  QpNumbers numbers(envs.size());
+  for (const StreamPlace &at : in_order(envs)) {
+    const roce_env &env = *envs[at.part];
+    const uint32_t number =
+        numbers.of(at.part, roce_number_in(&env.tables->asides[at.record & (ROCE_ASIDES - 1)],
+                                           at.record, env.tables->hints[ROCE_HINTS_NUMBERS]));
+    if (!roce_stream_packets(&env.streams[at.record]))
+      continue;
+    into.streams.push_back(env.streams[at.record]);
+    if (env.decap)
+      into.mirrored.push_back(env.mirrored[at.record]);
+    into.qp_numbers.push_back(number);
+  }
 }
 
 void NativeDatapath::snapshot(Snapshot &into) const {
-  const roce_env &env = memory_->env;
-  into.opcodes = env.opcodes;
-  into.totals = env.totals;
-  std::ranges::copy(env.shared.causes[0], into.episodes.begin());
-  into.tracked = memory_->options.track;
-  into.stream_capacity = memory_->options.streams;
-  into.streams.clear();
-  into.qp_numbers.clear();
-  into.decap = env.decap;
-  into.classes = env.classes;
-  into.quantum_ps = env.quantum_ps;
-  into.pfc = env.pfc;
-  for (roce_pfc &pfc : into.pfc)
-    pfc.paused_ns = roce_pfc_paused(&pfc, env.now);
-  into.mirrored.clear();
-  into.mirrors.clear();
-  into.mirror_slots.clear();
-  for (uint32_t slot = 0; slot < env.mirrors.size(); slot++) {
-    if (!env.mirrors[slot].check)
-      continue;
-    into.mirrors.push_back(env.mirrors[slot]);
-    into.mirror_slots.push_back(slot);
-  }
-  for (const uint32_t i : records()) {
-    into.streams.push_back(env.streams[i]);
-    if (env.decap)
-      into.mirrored.push_back(env.mirrored[i]);
-    into.qp_numbers.push_back(
-        roce_number_in(&env.asides[i & (ROCE_ASIDES - 1)], i, env.hints[ROCE_HINTS_NUMBERS]));
-  }
+  const NativeDatapath *const self = this;
+  snapshot({&self, 1}, memory_->env.now, into);
+}
+
+void NativeDatapath::episodes(Episodes &into) {
+  NativeDatapath *const self = this;
+  episodes({&self, 1}, into);
+}
+
+void NativeDatapath::latency(PassiveLatency &into) const {
+  const NativeDatapath *const self = this;
+  latency({&self, 1}, into);
 }
 
 } // namespace xr

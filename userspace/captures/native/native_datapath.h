@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "model/episodes.h"
@@ -47,6 +48,8 @@ public:
     bool classes = false;    // count by DSCP and PCP
     uint32_t quantum_ps = 0; // 512 bits at the port's speed; 0: not known
     uint32_t decap = 0;      // tunnels that are taken off: 1 << enum roce_tunnel; not with rules
+    uint32_t first_streams = 1024; // room at first, where it grows
+    bool cnp_times = true;         // with `follow`; false: the caller gives each to cnp_time()
   };
 
   // `captured` bytes are available of the `length` bytes on the wire, both without FCS.
@@ -56,6 +59,7 @@ public:
     uint32_t length = 0;
     uint64_t time_ns = 0; // used for the rate limit of events and by following
     uint64_t number = 0;  // by which findings name it
+    uint64_t order = 0;   // among the frames of all datapaths that are read as one (Parts)
     bool damaged = false; // its iCRC is wrong: the receiver drops it
   };
 
@@ -90,9 +94,9 @@ public:
   uint32_t account(const FrameView &frame, roce_class class_, roce_packet &packet,
                    bool track = true);
 
-  // Frames passed that are not here, before the next one: no stream is continued, and what is not
-  // here is no loss.
-  void away();
+  // So often frames passed that are not here, before the next one: no stream is continued, and what
+  // is not here is no loss.
+  void away(uint32_t times);
 
   // Both steps, as the XDP program does them without rules.
   void frame(const FrameView &frame);
@@ -134,16 +138,39 @@ public:
   // Sets the function that is called for each event, in order.
   void on_event(std::function<void(const roce_event &)> callback);
 
+  // Without `cnp_times`: the times between CNPs of all datapaths are kept in one of them.
+  void cnp_time(const roce_key &key, uint64_t time_ns);
+
+  // Datapaths that each had the packets of some QP pairs of one capture, with the same options,
+  // read as one that had all: streams in the order in which they appeared, QPs numbered by that.
+  // Tunnels are in one datapath only.
+  using Parts = std::span<const NativeDatapath *const>;
+  struct StreamPlace {
+    uint32_t part, record; // as account() returned it
+  };
+  // The place of each stream of a snapshot.
+  static std::vector<StreamPlace> places(Parts parts);
   // Fills opcodes, totals, streams, qp_numbers, tracked, stream_capacity, and what is of mirrors.
-  void snapshot(Snapshot &into) const;
-  // The record number of each stream of a snapshot, as account() returns it.
-  std::vector<uint32_t> records() const;
-
+  // `now`: the time of the last frame.
+  static void snapshot(Parts parts, uint64_t now, Snapshot &into);
   // With `follow`: ends the open episodes and fills all that was found. Call once, at the end.
-  void episodes(Episodes &into);
-
+  static void episodes(std::span<NativeDatapath *const> parts, Episodes &into);
   // With `latency`: the times so far.
+  static void latency(Parts parts, PassiveLatency &into);
+
+  // These three, of this datapath alone.
+  void snapshot(Snapshot &into) const;
+  void episodes(Episodes &into);
   void latency(PassiveLatency &into) const;
+
+  // What fills tables of which there is one a capture.
+  struct Used {
+    uint64_t followed = 0, timed = 0, episodes = 0, findings = 0, damaged = 0;
+    bool operator==(const Used &) const = default;
+  };
+  Used used() const;
+  // Whether one datapath would have had room for it.
+  static bool has_room(const Used &used);
 
 private:
   struct Memory;

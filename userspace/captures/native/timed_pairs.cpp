@@ -45,8 +45,10 @@ void TimedPairs::add(const roce_timing *record, unsigned kind, bool bound, uint6
   if (found == times.end())
     found = times.insert(times.end(), {which, {}});
   found->second.add(ns);
-  port_[which].exact_buckets.add(ns);
-  port_[which].shown.add(ns);
+  if (!port_[which])
+    port_[which] = std::make_unique<PortTimes>();
+  port_[which]->exact_buckets.add(ns);
+  port_[which]->shown.add(ns);
 }
 
 void TimedPairs::fill_rows(std::vector<PassiveRow> &rows,
@@ -64,8 +66,8 @@ void TimedPairs::fill_rows(std::vector<PassiveRow> &rows,
 }
 
 void TimedPairs::fill_counts(PassiveLatency &into) const {
-  into.pairs_full = pairs_full_;
-  into.unpaired = unpaired_;
+  into.pairs_full += pairs_full_;
+  into.unpaired += unpaired_;
   for (const Pair &pair : pairs_) {
     into.full += pair.timing.full;
     into.ambiguous += pair.timing.ambiguous;
@@ -78,16 +80,22 @@ void TimedPairs::fill_counts(PassiveLatency &into) const {
   }
 }
 
-void TimedPairs::fill(PassiveLatency &into, const std::vector<roce_stream> &streams) const {
+void TimedPairs::fill(PassiveLatency &into, const std::vector<Part> &parts) {
   into = {};
-  fill_rows(into.streams, streams);
-  fill_counts(into);
+  for (const Part &part : parts) {
+    part.timed->fill_rows(into.streams, *part.streams);
+    part.timed->fill_counts(into);
+  }
   for (size_t i = 0; i < kSeries; i++) {
-    if (!port_[i].shown.count())
+    PortTimes port;
+    for (const Part &part : parts)
+      if (part.timed->port_[i])
+        port.merge(*part.timed->port_[i]);
+    if (!port.shown.count())
       continue;
-    into.port.push_back(times_of(i, port_[i].exact_buckets));
+    into.port.push_back(times_of(i, port.exact_buckets));
     const PassiveTimes &times = into.port.back();
-    port_[i].shown.each([&](uint64_t from, uint64_t to, uint64_t count) {
+    port.shown.each([&](uint64_t from, uint64_t to, uint64_t count) {
       into.histogram.push_back({times.kind, times.bound, from, to, count});
     });
   }

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -28,7 +29,14 @@ public:
   void forget(const roce_timing *record) { pairs_[places_[record->request] - 1].times.clear(); }
   void unpaired() { unpaired_++; }
 
-  void fill(PassiveLatency &into, const std::vector<roce_stream> &streams) const;
+  size_t pairs() const { return pairs_.size(); }
+
+  // What was timed of some of the QP pairs, and the streams that it names.
+  struct Part {
+    const TimedPairs *timed;
+    const std::vector<roce_stream> *streams;
+  };
+  static void fill(PassiveLatency &into, const std::vector<Part> &parts);
 
 private:
   static constexpr size_t kSeries = 2 * size_t{ROCE_LATENCIES}; // exact, upper bounds
@@ -41,6 +49,11 @@ private:
   struct PortTimes {
     Histogram exact_buckets;
     ShortHistogram shown; // fewer rows
+
+    void merge(const PortTimes &other) {
+      exact_buckets.merge(other.exact_buckets);
+      shown.merge(other.shown);
+    }
   };
 
   void fill_rows(std::vector<PassiveRow> &rows, const std::vector<roce_stream> &streams) const;
@@ -48,7 +61,7 @@ private:
 
   std::vector<uint32_t> places_; // of each stream: its pair + 1
   std::deque<Pair> pairs_;
-  std::array<PortTimes, kSeries> port_;
+  std::array<std::unique_ptr<PortTimes>, kSeries> port_; // of those that have times
   uint64_t pairs_full_ = 0, unpaired_ = 0;
 };
 

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+namespace xr {
+
+// Has the cache fetch what will be read soon.
+inline void fetch_lines(const void *from, size_t bytes) {
+  constexpr size_t kLine = 64;
+  for (size_t at = 0; at < bytes; at += kLine)
+    __builtin_prefetch(static_cast<const char *>(from) + at);
+}
+
+} // namespace xr
