@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <numeric>
 #include <span>
+#include <thread>
 #include <unordered_set>
 
+#include "base/processors.h"
 #include "compare/place.h"
 #include "compare/tally.h"
 
@@ -52,6 +56,7 @@ private:
   };
 
   Status survey_all();
+  Status survey_place(size_t index, std::vector<std::atomic<uint64_t>> &read, bool tells);
   void align_all();
   Status compare_leg(uint32_t from);
   void merge(Side &first, Side &second, int64_t shift_ns, Window &window, Tally &tally);
@@ -81,20 +86,44 @@ void Run::progress(uint64_t bytes) {
   options_.on_progress(shown_bytes_, total_bytes_);
 }
 
+Status Run::survey_place(size_t index, std::vector<std::atomic<uint64_t>> &read, bool tells) {
+  auto reader = XR_TRY(Reader::open(inputs_[index].path, options_.stop));
+  surveys_[index].read(reader, options_.udp_port, [&] {
+    read[index] = reader.progress().bytes;
+    if (tells)
+      progress(std::accumulate(read.begin(), read.end(), uint64_t{0}));
+    return stopped();
+  });
+  read[index] = reader.progress().total;
+  return {};
+}
+
+// All places at once, by as many threads as there are processors; the first one reports
+// the progress.
 Status Run::survey_all() {
   surveys_.resize(inputs_.size());
+  std::vector<std::atomic<uint64_t>> read(inputs_.size());
+  std::vector<Status> done(inputs_.size());
   for (size_t i = 0; i < inputs_.size(); i++) {
-    Result<Reader> reader = Reader::open(inputs_[i].path, options_.stop);
-    if (!reader)
-      return reader.error();
-    const uint64_t bytes = reader->progress().total;
+    auto reader = XR_TRY(Reader::open(inputs_[i].path, options_.stop));
     const bool inner = i && i + 1 < inputs_.size();
-    total_bytes_ += bytes * (inner ? 3 : 2);
-    surveys_[i].read(reader.get(), options_.udp_port, [&] {
-      progress(reader->progress().bytes);
-      return stopped();
-    });
-    done_bytes_ += bytes;
+    total_bytes_ += reader.progress().total * (inner ? 3 : 2);
+  }
+  std::atomic<size_t> next = 0;
+  const auto survey = [&](bool tells) {
+    for (size_t i = next++; i < inputs_.size(); i = next++)
+      done[i] = survey_place(i, read, tells);
+  };
+  std::vector<std::thread> others;
+  for (size_t i = 1; i < std::min<size_t>(inputs_.size(), processor_count()); i++)
+    others.emplace_back(survey, false);
+  survey(true);
+  for (std::thread &other : others)
+    other.join();
+  for (size_t i = 0; i < inputs_.size(); i++) {
+    if (!done[i])
+      return done[i];
+    done_bytes_ += read[i];
     if (inputs_[i].span)
       surveys_[i].set_span(*inputs_[i].span);
     ComparedPlace &place = outcome_.comparison.places[i];
