@@ -148,8 +148,8 @@ void describe(Command command, Args &args) {
   command
       .add_option(
           "--jobs", args.jobs,
-          "Threads that read and parse (default: 2 for files of 64 MiB and more, if there are as "
-          "many processors for this process; else 1). The report is the same")
+          "Threads (default: one for each processor that this process may use, for files of 64 MiB "
+          "and more; else 1). The report is the same")
       .value_name("N")
       .check(whole_number(1, 256));
   add_stream_options(command, args.streams);
@@ -298,8 +298,8 @@ void tell_page(Output &output, const Args &args, const Globals &globals) {
     output.print_line(text);
 }
 
-// One thread accounts frames of a pipe as they arrive, and has read a small file before others
-// would have begun. More than two gained nothing for frames of 1 KB on 16 processors.
+// One thread accounts for frames of a pipe as they arrive, and has read a small file before others
+// would have begun.
 unsigned default_jobs(const std::vector<std::string> &paths) {
   constexpr uint64_t kWorthThreads = 64 << 20;
   uint64_t bytes = 0;
@@ -309,7 +309,7 @@ unsigned default_jobs(const std::vector<std::string> &paths) {
       return 1;
     bytes += std::filesystem::file_size(path, error);
   }
-  return bytes < kWorthThreads ? 1 : std::min(processor_count(), 2U);
+  return bytes < kWorthThreads ? 1 : processor_count();
 }
 
 int analyze(const Args &args, const Globals &globals) {
