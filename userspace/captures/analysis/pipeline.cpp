@@ -19,6 +19,7 @@ constexpr uint32_t kLookMask = 1023;
 
 constexpr size_t kBlockBytes = 512 << 10; // half of a core's second cache on the machine of 0.9.0
 constexpr size_t kPrefetch = 2, kPrefetchParsed = 6; // frames
+constexpr size_t kFetched = 4096;                    // bytes of a frame
 constexpr size_t kWorthwhile = 64; // frames of a shard, while there is more to read
 
 size_t blocks_of(unsigned jobs) { return 4 + size_t{2} * jobs; }
@@ -29,11 +30,6 @@ void touch(const std::vector<Ahead> &ahead) {
   for (const Ahead &bytes : ahead)
     for (size_t at = 0; at < bytes.size(); at += kAround)
       static_cast<void>(*static_cast<const volatile uint8_t *>(&bytes[at]));
-}
-
-void prefetch(const CapturedFrame &frame) {
-  constexpr size_t kMost = 4096;
-  fetch_lines(frame.data, std::min<size_t>(frame.captured, kMost));
 }
 
 } // namespace
@@ -114,7 +110,8 @@ void Pipeline::parse(Block &block) {
     block.order.resize(block.size);
   }
   for (size_t i = 0; i < block.size; i++) {
-    prefetch(block.frame(std::min(i + kPrefetch, block.size - 1)));
+    const CapturedFrame &soon = block.frame(std::min(i + kPrefetch, block.size - 1));
+    fetch_lines(soon.data, std::min<size_t>(soon.captured, kFetched));
     analyzer_.parse(block.frame(i), block.parsed[i], block.briefs[i]);
     block.away |= (block.briefs[i].flags & Analyzer::Brief::Away) != 0;
   }
