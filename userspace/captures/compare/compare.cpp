@@ -56,7 +56,7 @@ private:
   };
 
   Status survey_all();
-  Status survey_place(size_t index, std::vector<std::atomic<uint64_t>> &read, bool tells);
+  Status survey_place(size_t index, std::vector<std::atomic<uint64_t>> &read, bool reports);
   void align_all();
   Status compare_leg(uint32_t from);
   void merge(Side &first, Side &second, int64_t shift_ns, Window &window, Tally &tally);
@@ -86,11 +86,11 @@ void Run::progress(uint64_t bytes) {
   options_.on_progress(shown_bytes_, total_bytes_);
 }
 
-Status Run::survey_place(size_t index, std::vector<std::atomic<uint64_t>> &read, bool tells) {
+Status Run::survey_place(size_t index, std::vector<std::atomic<uint64_t>> &read, bool reports) {
   auto reader = XR_TRY(Reader::open(inputs_[index].path, options_.stop));
   surveys_[index].read(reader, options_.udp_port, [&] {
     read[index] = reader.progress().bytes;
-    if (tells)
+    if (reports)
       progress(std::accumulate(read.begin(), read.end(), uint64_t{0}));
     return stopped();
   });
@@ -110,9 +110,9 @@ Status Run::survey_all() {
     total_bytes_ += reader.progress().total * (inner ? 3 : 2);
   }
   std::atomic<size_t> next = 0;
-  const auto survey = [&](bool tells) {
+  const auto survey = [&](bool reports) {
     for (size_t i = next++; i < inputs_.size(); i = next++)
-      done[i] = survey_place(i, read, tells);
+      done[i] = survey_place(i, read, reports);
   };
   std::vector<std::thread> others;
   for (size_t i = 1; i < std::min<size_t>(inputs_.size(), processor_count()); i++)
