@@ -134,7 +134,7 @@ void check_episodes(Analyzer &analyzer, const Sums &sums) {
   }
 }
 
-void check_latency(const Analyzer &analyzer, const Sums &sums) {
+void check_latency(Analyzer &analyzer, const Sums &sums) {
   PassiveLatency found;
   uint64_t times = 0, of_streams = 0, of_buckets = 0;
   analyzer.passive_latency(found);

@@ -52,7 +52,8 @@ public:
     facts_.ifname = request.ifname;
     facts_.mac = mac(number_);
     facts_.mtu = 1500;
-    net.ports[number_] = this;
+    const std::lock_guard guard(net_.mutex);
+    net_.ports[number_] = this;
   }
   ~VirtualPort() override { (void)VirtualPort::close(); }
 
