@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Speed of the simulator in packet-hops (a frame of any kind that crosses a link) a second, beside
-// a bare event queue (std::priority_queue) with as many events and as many of them pending; memory
-// of 10,000 flows; processor time of more and more packets.
+// a bare event queue (std::priority_queue) with as many events and as many of them pending; the
+// same by the number of flows that send at once; memory of 10,000 flows, and of a flow that waits
+// and one that sends; processor time of more and more packets.
 #include <array>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <fstream>
 #include <functional>
+#include <malloc.h>
 #include <queue>
 #include <string>
 
@@ -24,7 +26,7 @@ using namespace xr;
 using namespace xr::simulate;
 
 constexpr uint64_t kMs = 1'000'000, kGbit = 1'000'000'000;
-constexpr int kPieces = 31;
+constexpr int kPieces = 31, kCrowdPieces = 9;
 
 double seconds_of(clockid_t clock) { return static_cast<double>(clock_ns(clock)) * 1e-9; }
 double processor_s() { return seconds_of(CLOCK_PROCESS_CPUTIME_ID); }
@@ -39,6 +41,12 @@ double memory_mib(const char *key) {
       return kib / 1024;
     }
   return 0;
+}
+
+// Bytes that are allocated.
+double heap() {
+  const struct mallinfo2 info = mallinfo2();
+  return static_cast<double>(info.uordblks + info.hblkhd);
 }
 
 FlowSetup flow_of(const std::string &src, const std::string &dst, uint64_t bytes, bool reliable) {
@@ -155,9 +163,10 @@ struct Crowd {
   uint64_t time_ns;
 };
 
-void memory(const Crowd &crowd) {
-  const double before = memory_mib("VmRSS:");
-  const uint64_t hosts = uint64_t{crowd.leaves} * crowd.each;
+uint64_t hosts_of(const Crowd &crowd) { return uint64_t{crowd.leaves} * crowd.each; }
+
+Scenario crowded(const Crowd &crowd) {
+  const uint64_t hosts = hosts_of(crowd);
   Scenario scenario;
   scenario.topology = {.kind = Topology::Kind::LeafSpine,
                        .leaves = crowd.leaves,
@@ -172,6 +181,13 @@ void memory(const Crowd &crowd) {
     scenario.flows.push_back(flow_of("host-" + std::to_string(src + 1),
                                      "host-" + std::to_string(dst + 1), 1'000'000, true));
   }
+  return scenario;
+}
+
+void memory(const Crowd &crowd) {
+  const double before = memory_mib("VmRSS:");
+  const uint64_t hosts = hosts_of(crowd);
+  const Scenario scenario = crowded(crowd);
   const auto simulation = made(scenario);
   const double begin = processor_s();
   simulation->run_until(scenario.duration_ns);
@@ -183,6 +199,57 @@ void memory(const Crowd &crowd) {
               memory_mib("VmHWM:") - before <= 4096 ? "" : "  MISSED",
               static_cast<double>(simulation->totals().hops) / 1e6,
               static_cast<double>(simulation->totals().hops) / 1e6 / seconds);
+}
+
+std::string with_commas(uint64_t number) {
+  std::string text = std::to_string(number);
+  for (size_t at = text.size(); at > 3;)
+    text.insert(at -= 3, ",");
+  return text;
+}
+
+void memory_of_one(const char *what, double bytes, uint64_t flows) {
+  const double kib = bytes / static_cast<double>(flows) / 1024;
+  bench::print(what, {kib, kib, kib}, {}, " KiB");
+}
+
+// All flows send from the start; the memory of one that does has its packets on the way in it.
+void crowd_speed(uint64_t flows) {
+  constexpr uint64_t kWarm = 30'000, kFewestHops = 50'000; // ns; of a piece
+  constexpr uint64_t kFewestForMemory = 1000;              // flows
+  const Crowd crowd = {flows, 32, 16, 32, 1000 * kMs};
+  double network = 0;
+  {
+    const Scenario scenario = crowded({1, crowd.leaves, crowd.spines, crowd.each, crowd.time_ns});
+    const double before = heap();
+    const auto empty = made(scenario);
+    network = heap() - before;
+  }
+  const Scenario scenario = crowded(crowd);
+  const double before = heap() + network;
+  const auto simulation = made(scenario);
+  const double waiting = heap() - before;
+  simulation->run_until(kWarm);
+  const double sending = heap() - before;
+  Speeds time, processor;
+  for (int i = 0; i < kCrowdPieces; i++) {
+    const uint64_t hops = simulation->totals().hops;
+    const auto begin = both_clocks();
+    while (simulation->totals().hops - hops < kFewestHops)
+      simulation->run_until(simulation->now() + 500);
+    const auto end = both_clocks();
+    const auto done = static_cast<double>(simulation->totals().hops - hops) / 1e6;
+    time.hops.push_back(done / (end[0] - begin[0]));
+    processor.hops.push_back(done / (end[1] - begin[1]));
+  }
+  std::printf("%s flows send at once on a leaf-spine of %s hosts (median of %d, and quartiles)\n",
+              with_commas(flows).c_str(), with_commas(hosts_of(crowd)).c_str(), kCrowdPieces);
+  bench::print("packet-hops a second", bench::spread(time.hops), {}, " M");
+  bench::print("the same by processor time", bench::spread(processor.hops), {}, " M");
+  if (flows < kFewestForMemory)
+    return;
+  memory_of_one("memory of a flow that waits", waiting, flows);
+  memory_of_one("memory of a flow that sends", sending, flows);
 }
 
 // Processor time for 10^5 to `most` packets.
@@ -213,4 +280,6 @@ int main(int count, char **words) {
   speed("reliable", true);
   linearity(count > 1 && !std::strcmp(words[1], "--long") ? 100'000'000 : 1'000'000);
   memory({10'000, 8, 4, 16, 2 * kMs});
+  for (const uint64_t flows : {16, 1024, 10'000, 65'536})
+    crowd_speed(flows);
 }
