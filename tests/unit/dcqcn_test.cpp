@@ -403,7 +403,9 @@ TEST(Dcqcn, WakesWhenTheRateChanges) {
   (*qp).wake(65 * kUs);
   EXPECT_EQ((*qp).rate() * 8, 30e9);
   EXPECT_EQ((*qp).wake_at(), 120 * kUs);
-  qp.state(10'000);
+  qp.state(10'000); // asking moves nothing
+  EXPECT_EQ((*qp).wake_at(), 120 * kUs);
+  (*qp).wake(10'000 * kUs);
   EXPECT_EQ((*qp).wake_at(), RateControl::kNever);
   EXPECT_EQ(qp.rate(10'000), 40000);
   qp.cnp(10'010); // after all those periods, a cut as ever

@@ -34,7 +34,7 @@ public:
     rate_ = std::min(rate_ + 40e6, line_);
     publish(rate_ / 8, rate_ < line_ ? now + kPeriod : kNever);
   }
-  ControlState state(uint64_t) override { return {}; }
+  ControlState state(uint64_t) const override { return {}; }
 
 private:
   static constexpr uint64_t kPeriod = 55'000;

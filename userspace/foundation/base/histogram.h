@@ -5,7 +5,6 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -38,8 +37,9 @@ template <unsigned kBits, unsigned kWidth> struct LogBuckets {
 
   // The value that `fraction` (0 to 1) of all `total` values do not exceed: the upper bound of its
   // bucket, at most `max`. `counts` are of the buckets from `first` on.
-  static uint64_t quantile(std::span<const uint64_t> counts, unsigned first, uint64_t total,
-                           uint64_t max, double fraction) {
+  template <typename Counts>
+  static uint64_t quantile(const Counts &counts, unsigned first, uint64_t total, uint64_t max,
+                           double fraction) {
     const double threshold = fraction * static_cast<double>(total);
     uint64_t seen = 0;
     for (unsigned i = 0; i < counts.size(); i++) {
@@ -70,11 +70,55 @@ template <unsigned kBits, unsigned kWidth> struct LogBuckets {
   }
 };
 
-// Counts values of up to kWidth bits in such buckets.
-template <unsigned kBits, unsigned kWidth> class LogHistogram {
+// The counts of all buckets, side by side: may be mapped into memory.
+template <unsigned kBuckets> class FlatCounts {
 public:
+  static constexpr size_t size() { return kBuckets; }
+  uint64_t &at(unsigned i) { return counts_[i]; }
+  uint64_t operator[](unsigned i) const { return counts_[i]; }
+
+private:
+  std::array<uint64_t, kBuckets> counts_{};
+};
+
+// With memory for those pages only in which there is one: there are thousands of queues and
+// senders.
+template <unsigned kBuckets> class PagedCounts {
+public:
+  static constexpr size_t size() { return kBuckets; }
+  uint64_t &at(unsigned i) {
+    uint8_t &place = places_[i / kPage];
+    if (!place) [[unlikely]] {
+      counts_.resize(counts_.size() + kPage);
+      place = static_cast<uint8_t>(counts_.size() / kPage);
+    }
+    return counts_[(place - 1) * kPage + i % kPage];
+  }
+  uint64_t operator[](unsigned i) const {
+    const unsigned place = places_[i / kPage];
+    return place ? counts_[(place - 1) * kPage + i % kPage] : 0;
+  }
+
+private:
+  static constexpr unsigned kPage = 64, kPages = (kBuckets + kPage - 1) / kPage;
+  static_assert(kPages < 256);
+
+  std::array<uint8_t, kPages> places_{}; // 0: none; otherwise its number in counts_, from 1
+  std::vector<uint64_t> counts_;
+};
+
+// Counts values of up to kWidth bits in such buckets.
+template <unsigned kBits, unsigned kWidth, template <unsigned> typename Counts> class LogHistogram {
+public:
+  LogHistogram() = default;
+  // What `other` has counted, in the same buckets.
+  template <template <unsigned> typename Others>
+  LogHistogram(const LogHistogram<kBits, kWidth, Others> &other) {
+    merge(other);
+  }
+
   void add(uint64_t value, uint64_t times = 1) {
-    counts_[bucket(value)] += times;
+    counts_.at(bucket(value)) += times;
     total_ += times;
     sum_ += static_cast<double>(value) * static_cast<double>(times);
     if (value > max_)
@@ -82,21 +126,25 @@ public:
     if (value < min_)
       min_ = value;
   }
-  void merge(const LogHistogram &other) {
+  template <template <unsigned> typename Others>
+  void merge(const LogHistogram<kBits, kWidth, Others> &other) {
     for (unsigned i = 0; i < kBuckets; i++)
-      counts_[i] += other.counts_[i];
+      if (const uint64_t count = other.counts_[i])
+        counts_.at(i) += count;
     total_ += other.total_;
     sum_ += other.sum_;
     max_ = other.max_ > max_ ? other.max_ : max_;
     min_ = other.min_ < min_ ? other.min_ : min_;
   }
   // Takes away what the histogram had before. The extremes are then those of the buckets.
-  void subtract(const LogHistogram &before) {
+  template <template <unsigned> typename Others>
+  void subtract(const LogHistogram<kBits, kWidth, Others> &before) {
     total_ -= before.total_;
     sum_ -= before.sum_;
     uint64_t least = UINT64_MAX, most = 0;
     for (unsigned i = 0; i < kBuckets; i++) {
-      counts_[i] -= before.counts_[i];
+      if (const uint64_t count = before.counts_[i])
+        counts_.at(i) -= count;
       if (!counts_[i])
         continue;
       least = least == UINT64_MAX ? Buckets::lowest(i) : least;
@@ -119,11 +167,12 @@ public:
   // Calls each(lowest value, highest value, count) for each bucket that has values, in order.
   template <typename Each> void each(const Each &each) const {
     for (unsigned i = 0; i < kBuckets; i++)
-      if (counts_[i])
-        each(Buckets::lowest(i), Buckets::highest(i), counts_[i]);
+      if (const uint64_t count = counts_[i])
+        each(Buckets::lowest(i), Buckets::highest(i), count);
   }
 
 private:
+  template <unsigned, unsigned, template <unsigned> typename> friend class LogHistogram;
   using Buckets = LogBuckets<kBits, kWidth>;
   static constexpr unsigned kBuckets = Buckets::kBuckets;
   static unsigned bucket(uint64_t value) { return Buckets::bucket(value); }
@@ -131,11 +180,14 @@ private:
 
   uint64_t total_ = 0, max_ = 0, min_ = UINT64_MAX;
   double sum_ = 0;
-  std::array<uint64_t, kBuckets> counts_{};
+  Counts<kBuckets> counts_;
 };
 
-using Histogram = LogHistogram<7, 64>;      // errors up to 0.8 %, 58 KiB
-using ShortHistogram = LogHistogram<4, 40>; // errors up to 6 %, 4.7 KiB; 18 minutes in ns
+// Errors up to 0.8 %. 180 bytes, and 1 KiB for each octave that has values; mapped: 58 KiB.
+using Histogram = LogHistogram<7, 64, PagedCounts>;
+using MappedHistogram = LogHistogram<7, 64, FlatCounts>;
+// Errors up to 6 %; 18 minutes in ns; 4.7 KiB.
+using ShortHistogram = LogHistogram<4, 40, FlatCounts>;
 
 // The buckets of a Histogram, with memory only for those between the least and the largest value:
 // 1 KiB an octave. There is one for each stream.
@@ -174,44 +226,6 @@ private:
   uint64_t count_ = 0, max_ = 0, min_ = UINT64_MAX;
   double sum_ = 0;
   std::vector<uint64_t> counts_;
-};
-
-// A Histogram that takes its memory with the first value: there may be thousands of senders.
-class LateHistogram {
-public:
-  LateHistogram() = default;
-  LateHistogram(const LateHistogram &other) { *this = other; }
-  LateHistogram(LateHistogram &&) noexcept = default;
-  LateHistogram &operator=(const LateHistogram &other) {
-    if (this != &other)
-      values_ = other.values_ ? std::make_unique<Histogram>(*other.values_) : nullptr;
-    return *this;
-  }
-  LateHistogram &operator=(LateHistogram &&) noexcept = default;
-  ~LateHistogram() = default;
-
-  void add(uint64_t value, uint64_t times = 1) { values().add(value, times); }
-  void merge(const LateHistogram &other) {
-    if (other.values_)
-      values().merge(*other.values_);
-  }
-  uint64_t count() const { return values_ ? values_->count() : 0; }
-  operator const Histogram &() const {
-    static const Histogram kEmpty;
-    return values_ ? *values_ : kEmpty;
-  }
-  uint64_t min() const { return values_ ? values_->min() : 0; }
-  uint64_t max() const { return values_ ? values_->max() : 0; }
-  uint64_t quantile(double fraction) const { return values_ ? values_->quantile(fraction) : 0; }
-
-private:
-  Histogram &values() {
-    if (!values_)
-      values_ = std::make_unique<Histogram>();
-    return *values_;
-  }
-
-  std::unique_ptr<Histogram> values_;
 };
 
 } // namespace xr

@@ -81,7 +81,7 @@ uint64_t LinkClassCounts::dropped() const {
   return std::accumulate(drops, drops + kLinkDrops, uint64_t{0});
 }
 
-LinkClassCounts LinkCounts::total() const {
+LinkClassCounts LinkTotals::total() const {
   LinkClassCounts sum;
   for (const LinkClassCounts &class_counts : classes) {
     sum.frames_in += class_counts.frames_in;

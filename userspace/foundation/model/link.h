@@ -147,7 +147,7 @@ struct alignas(64) LinkClassCounts {
   uint64_t dropped() const; // frames, for any cause
 };
 
-struct alignas(64) LinkCounts {
+struct alignas(64) LinkTotals {
   uint64_t started = 0, updated = 0;        // time of the first and of the last event
   uint64_t busy_ns = 0;                     // serialising
   uint64_t paused_ns = 0;                   // in which at least one class was paused
@@ -163,14 +163,18 @@ struct alignas(64) LinkCounts {
   uint64_t pfc_sent = 0;       // frames generated
   uint64_t opportunities = 0;  // of a trace, that have passed
   uint64_t wasted_bytes = 0;   // of those, bytes that no frame used
-  Histogram sojourn = {};      // ns from entering to the last bit leaving
   uint64_t delay = 0;          // asked for now: LinkSpec::delay
-  // Given delay minus the one asked for, in ns: how late the driver was. Since `delay` has changed.
-  ShortHistogram late = {};
-  Histogram backlog = {}; // bytes, weighted by the ns they lasted: mean() is that over time
 
   // Sums over the classes; but `paused_ns` is the time in which at least one of them was paused.
   LinkClassCounts total() const;
+};
+
+// And how long it took, and how much waited.
+struct LinkCounts : LinkTotals {
+  MappedHistogram sojourn = {}; // ns from entering to the last bit leaving
+  // Given delay minus the one asked for, in ns: how late the driver was. Since `delay` has changed.
+  ShortHistogram late = {};
+  MappedHistogram backlog = {}; // bytes, weighted by the ns they lasted: mean() is that over time
 };
 static_assert(std::is_trivially_copyable_v<LinkCounts>); // it is mapped into memory
 

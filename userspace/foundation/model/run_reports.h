@@ -63,10 +63,10 @@ struct SendCounts {
   uint64_t cnps = 0; // received
   // The notification point of READ responses: those marked CE, and the CNPs for them.
   uint64_t ce = 0, cnps_sent = 0, cnps_paced = 0, cnps_no_room = 0;
-  StrayQps stray_qps;          // part of `stray`: QPNs that do not exist here
-  uint64_t slipped_ns = 0;     // schedule time given up, summed over flows
-  LateHistogram rtt_ns;        // from a packet with AckReq that was sent once, to its ACK
-  LateHistogram completion_ns; // of messages: from the first packet to the last acknowledgement
+  StrayQps stray_qps;      // part of `stray`: QPNs that do not exist here
+  uint64_t slipped_ns = 0; // schedule time given up, summed over flows
+  Histogram rtt_ns;        // from a packet with AckReq that was sent once, to its ACK
+  Histogram completion_ns; // of messages: from the first packet to the last acknowledgement
 };
 
 // What a reliable flow lost: answers that made it send again.

@@ -332,24 +332,25 @@ void Dcqcn::lower_alpha(uint64_t times) {
   }
 }
 
-ControlState Dcqcn::state(uint64_t now) {
-  wake(now);
+ControlState Dcqcn::state(uint64_t now) const {
+  Dcqcn then(*this);
+  then.wake(now);
   if (had_cnp_)
-    move_alpha(now);
-  set_rate(now, rate_);
+    then.move_alpha(now);
+  then.set_rate(now, then.rate_);
   ControlState state;
-  state.rate = rate_;
-  state.target = target_;
+  state.rate = then.rate_;
+  state.target = then.target_;
   state.alpha = !had_cnp_                  ? settings_->alpha_initial
-                : settings_->alpha_integer ? alpha_1024_ / 1024.0
-                                           : alpha_;
-  state.rate_seconds = area_ * kNs;
-  state.cnps = cnps_;
-  state.cuts = cuts_;
-  state.cnps_unused = unused_;
-  state.fast = fast_;
-  state.additive = additive_;
-  state.hyper = hyper_;
+                : settings_->alpha_integer ? then.alpha_1024_ / 1024.0
+                                           : then.alpha_;
+  state.rate_seconds = then.area_ * kNs;
+  state.cnps = then.cnps_;
+  state.cuts = then.cuts_;
+  state.cnps_unused = then.unused_;
+  state.fast = then.fast_;
+  state.additive = then.additive_;
+  state.hyper = then.hyper_;
   return state;
 }
 

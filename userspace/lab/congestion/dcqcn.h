@@ -23,7 +23,7 @@ public:
     if (now >= next_event())
       catch_up(now);
   }
-  ControlState state(uint64_t now) override;
+  ControlState state(uint64_t now) const override;
 
 private:
   enum class Increase : uint8_t { Fast, Additive, Hyper };

@@ -36,7 +36,7 @@ void Dctcp::acked(const Ack &ack) {
   }
 }
 
-ControlState Dctcp::state(uint64_t now) {
+ControlState Dctcp::state(uint64_t now) const {
   ControlState state = RatedControl::state(now);
   state.alpha = alpha_;
   return state;

@@ -17,7 +17,7 @@ public:
       : RatedControl(settings->start), settings_(std::move(settings)),
         alpha_(settings_->alpha_initial) {}
   void acked(const Ack &ack) override;
-  ControlState state(uint64_t now) override;
+  ControlState state(uint64_t now) const override;
 
 private:
   bool end_round(const Ack &ack);

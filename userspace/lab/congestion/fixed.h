@@ -14,7 +14,7 @@ public:
   explicit FixedRate(double rate) { publish(rate); }
   void start(uint64_t now) override { begin_ = now; }
   void cnp(uint64_t) override { cnps_++; }
-  ControlState state(uint64_t now) override {
+  ControlState state(uint64_t now) const override {
     ControlState state;
     state.rate = state.target = rate();
     state.rate_seconds = rate() * static_cast<double>(now - begin_) * 1e-9;

@@ -91,7 +91,7 @@ void Hpcc::acked(const Ack &ack) {
   std::copy_n(ack.hops, hop_count_, hops_.begin());
 }
 
-ControlState Hpcc::state(uint64_t now) {
+ControlState Hpcc::state(uint64_t now) const {
   ControlState state = RatedControl::state(now);
   state.target = base_;
   return state;

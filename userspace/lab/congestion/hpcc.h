@@ -18,7 +18,7 @@ public:
 
   Hpcc(std::shared_ptr<const HpccSettings> settings, const xdp_roce_qp &qp);
   void acked(const Ack &ack) override;
-  ControlState state(uint64_t now) override;
+  ControlState state(uint64_t now) const override;
   std::span<const char *const> names() const override;
   void read(uint64_t now, double *values) override;
 

@@ -96,7 +96,7 @@ void PluginControl::wake(uint64_t now) {
   }
 }
 
-ControlState PluginControl::state(uint64_t now) {
+ControlState PluginControl::state(uint64_t now) const {
   ControlState state = RatedControl::state(now);
   state.cnps_unused = algorithm_.cnp ? 0 : cnps_;
   return state;

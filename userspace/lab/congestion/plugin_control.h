@@ -27,7 +27,7 @@ public:
   void cnp(uint64_t now) override;
   void lost(uint64_t now, Loss loss) override;
   void wake(uint64_t now) override;
-  ControlState state(uint64_t now) override;
+  ControlState state(uint64_t now) const override;
   std::span<const char *const> names() const override;
   void read(uint64_t now, double *values) override;
 

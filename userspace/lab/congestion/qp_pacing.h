@@ -80,11 +80,7 @@ public:
   bool dynamic() const { return dynamic_; }
   uint32_t qps() const { return static_cast<uint32_t>(qps_.size()); }
   RateControl &control(uint32_t qp) { return *qps_[qp].control; }
-  ControlState state(uint32_t qp, uint64_t now) {
-    const ControlState state = qps_[qp].control->state(now);
-    qps_[qp].wake_at = qps_[qp].control->wake_at();
-    return state;
-  }
+  ControlState state(uint32_t qp, uint64_t now) const { return qps_[qp].control->state(now); }
   uint64_t begun(uint32_t qp) const { return qps_[qp].begun; }
 
   // Lost by QPs that were late by more than kPatienceNs, or kDynamicPatienceNs.

@@ -12,7 +12,7 @@
 namespace xr::congestion {
 
 // Appends the row of QP `number` of `pacing`, which is `qpn` in the report.
-inline void append_qp_rate(QpPacing &pacing, uint32_t number, uint32_t qpn, uint64_t now,
+inline void append_qp_rate(const QpPacing &pacing, uint32_t number, uint32_t qpn, uint64_t now,
                            std::vector<QpRate> &rows) {
   const uint64_t begun = pacing.begun(number);
   const double seconds = now > begun ? static_cast<double>(now - begun) * 1e-9 : 0;
@@ -32,7 +32,7 @@ inline void append_qp_rate(QpPacing &pacing, uint32_t number, uint32_t qpn, uint
 }
 
 // Appends the rows of one flow; `first_qp` is the destination QPN of its QP 0.
-inline void append_qp_rates(QpPacing &pacing, uint32_t first_qp, uint64_t now,
+inline void append_qp_rates(const QpPacing &pacing, uint32_t first_qp, uint64_t now,
                             std::vector<QpRate> &rows) {
   for (uint32_t i = 0; pacing.dynamic() && i < pacing.qps(); i++)
     append_qp_rate(pacing, i, first_qp + i, now, rows);

@@ -34,7 +34,6 @@ public:
   static constexpr uint64_t kNever = UINT64_MAX;
 
   RateControl() = default;
-  RateControl(const RateControl &) = delete;
   RateControl &operator=(const RateControl &) = delete;
   virtual ~RateControl() = default;
 
@@ -59,12 +58,15 @@ public:
   uint64_t window() const { return window_; }
   // Another value: the QP takes another path.
   uint32_t path() const { return path_; }
-  virtual ControlState state(uint64_t now) = 0;
+  // As of `now`; the control goes on as if nobody had asked.
+  virtual ControlState state(uint64_t now) const = 0;
   // Further values for series: their names, and as many numbers.
   virtual std::span<const char *const> names() const { return {}; }
   virtual void read(uint64_t /*now*/, double * /*values*/) {}
 
 protected:
+  RateControl(const RateControl &) = default;
+
   // What rate() and wake_at() return from now on: they are read for each packet.
   void publish(double rate, uint64_t wake_at = kNever) {
     asked_ = rate;

@@ -3,6 +3,7 @@
 // the state that follows from these.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "congestion/rate_control.h"
@@ -16,11 +17,10 @@ public:
     area_ = 0;
   }
   void cnp(uint64_t) override { cnps_++; } // by default nothing else follows from it
-  ControlState state(uint64_t now) override {
-    integrate(now);
+  ControlState state(uint64_t now) const override {
     ControlState state;
     state.rate = state.target = bps_;
-    state.rate_seconds = area_ * 1e-9;
+    state.rate_seconds = area_until(now) * 1e-9;
     state.cnps = state.cnps_unused = cnps_;
     state.cuts = cuts_;
     state.additive = additive_;
@@ -40,11 +40,12 @@ protected:
   uint64_t cnps_ = 0, cuts_ = 0, additive_ = 0;
 
 private:
+  double area_until(uint64_t now) const {
+    return now > since_ ? area_ + bps_ * static_cast<double>(now - since_) : area_;
+  }
   void integrate(uint64_t now) {
-    if (now <= since_)
-      return;
-    area_ += bps_ * static_cast<double>(now - since_);
-    since_ = now;
+    area_ = area_until(now);
+    since_ = std::max(since_, now);
   }
 
   double bps_, area_ = 0; // bit/s, and their integral over ns up to `since_`

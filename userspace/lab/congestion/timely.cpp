@@ -58,7 +58,7 @@ void Timely::rtt(uint64_t now, uint64_t rtt_ns) {
     decrease(now, 1 - s.beta * gradient);
 }
 
-ControlState Timely::state(uint64_t now) {
+ControlState Timely::state(uint64_t now) const {
   ControlState state = RatedControl::state(now);
   state.hyper = hyper_;
   return state;

@@ -22,7 +22,7 @@ public:
       rtt(ack.now_ns, ack.rtt_ns);
   }
   void rtt(uint64_t now, uint64_t rtt_ns);
-  ControlState state(uint64_t now) override;
+  ControlState state(uint64_t now) const override;
 
 private:
   void increase(uint64_t now);

@@ -155,18 +155,15 @@ void World::build_ports() {
       if (host)
         given.buffer = kHostBuffer;
     }
-    counts_.push_back(std::make_unique<LinkCounts>());
     wire::LinkSetup setup;
     setup.line_rate = between.rate;
     setup.seed = draw(scenario_.seed, kLinkSeeds + i);
     setup.trace = trace_of(given);
-    setup.counts = counts_.back().get();
     setup.times = false;
     setup.departures = needs_ & XDP_ROCE_NEEDS_HOPS && !host ? this : nullptr;
     setup.buffer = host ? nullptr : switches_[between.from - network_.hosts].buffer.get();
     setup.sharers = host ? 1 : ports_of[between.from];
     Port &port = *ports_.emplace_back(std::make_unique<Port>(spec_of(i, given), setup));
-    port.counts = setup.counts;
     port.most_rate = port.link.spec().rate;
     port.from = between.from;
     port.to = between.to;

@@ -150,7 +150,7 @@ void World::count_fluid() {
       run.arrived_ns = now_;
   }
   for (uint32_t i = 0; i < ports_.size(); i++)
-    ports_[i]->counts->busy_ns = static_cast<uint64_t>(
+    ports_[i]->fluid_busy_ns = static_cast<uint64_t>(
         fluid_->link_bits(now_, i) / static_cast<double>(ports_[i]->link.spec().rate) * 1e9);
 }
 

@@ -216,8 +216,8 @@ void World::fill_links(uint32_t flow, progress::Way &way) const {
   for (const uint32_t wire : path_of(flows_[flow], flow_for(flow))) {
     const auto &port = *ports_[wire];
     const uint64_t rate = port.link.spec().rate; // 0: it follows a trace
-    way.links.push_back({wire, rate ? 8e9 / static_cast<double>(rate) : 0, port.counts->busy_ns});
-    const uint64_t bytes = port.counts->backlog_most;
+    way.links.push_back({wire, rate ? 8e9 / static_cast<double>(rate) : 0, port.busy_ns()});
+    const uint64_t bytes = port.link.totals().backlog_most;
     if (port.from >= network_.hosts && bytes > most) {
       most = bytes;
       way.longest = wire;

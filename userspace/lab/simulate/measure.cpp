@@ -14,16 +14,16 @@ namespace {
 using SampleKind = ExperimentSample::Kind;
 
 Port::Mark mark_of(const Port &port) {
-  const LinkClassCounts all = port.counts->total();
+  const LinkClassCounts all = port.link.totals().total();
   Port::Mark mark;
   mark.frames = all.frames_out;
   mark.marks = all.marks;
   mark.drops = all.dropped();
   mark.xoffs = all.xoff_received;
   mark.paused_ns = all.paused_ns;
-  mark.busy_ns = port.counts->busy_ns;
-  mark.opportunities = port.counts->opportunities;
-  mark.wasted_bytes = port.counts->wasted_bytes;
+  mark.busy_ns = port.busy_ns();
+  mark.opportunities = port.link.totals().opportunities;
+  mark.wasted_bytes = port.link.totals().wasted_bytes;
   return mark;
 }
 
@@ -35,9 +35,9 @@ double per_second(uint64_t bytes, uint64_t ns) {
 
 std::vector<ExperimentFlow::Rtt> rtt_of(const requester::Requester &source) {
   std::vector<ExperimentFlow::Rtt> all;
-  const LateHistogram &rtt = source.counts().rtt_ns;
+  const Histogram &rtt = source.counts().rtt_ns;
   if (rtt.count())
-    static_cast<const Histogram &>(rtt).each([&](uint64_t, uint64_t highest, uint64_t count) {
+    rtt.each([&](uint64_t, uint64_t highest, uint64_t count) {
       all.push_back({std::min(highest, rtt.max()), count});
     });
   return all;
@@ -65,7 +65,7 @@ void World::begin_measure() {
   for (const auto &port : ports_) {
     port->link.update(now_);
     port->measured = mark_of(*port);
-    port->counts->backlog = {};
+    port->link.reset_backlog_sizes();
   }
 }
 
@@ -195,7 +195,7 @@ ExperimentQueue World::queue_row(uint32_t number) {
   const Port::Mark mark = mark_of(port);
   ExperimentQueue row;
   row.name = queue_names[number];
-  row.backlog_bytes = port.counts->backlog;
+  row.backlog_bytes = port.link.backlog_sizes();
   row.packets = mark.frames - port.measured.frames;
   row.marked = mark.marks - port.measured.marks;
   row.dropped = mark.drops - port.measured.drops;

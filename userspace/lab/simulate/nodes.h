@@ -35,7 +35,8 @@ struct alignas(64) Port {
     wire::PfcOut frame;
   };
 
-  LinkCounts *counts = nullptr;
+  uint64_t fluid_busy_ns = 0;
+  uint64_t busy_ns() const { return link.totals().busy_ns + fluid_busy_ns; }
   uint64_t most_rate = 0;    // bit/s, of all that it had; 0: it follows a trace
   uint64_t cut_until = 0;    // frames that arrive until then were on the link when it went down
   uint32_t from = 0, to = 0; // nodes

@@ -263,7 +263,6 @@ private:
   std::vector<bool> down_;           // by wire; empty: none was ever down
   FrameTotals totals_;
   FramePool pool_;
-  std::vector<std::unique_ptr<LinkCounts>> counts_;
   std::vector<Switch> switches_; // node: number + network_.hosts
   std::vector<std::unique_ptr<Port>> ports_;
   std::vector<Host> hosts_;

@@ -47,7 +47,10 @@ unsigned Link::class_of(const Frame &frame) const {
 // Until now the backlog was what backlog_ says.
 void Link::count_backlog(uint64_t now) {
   if (now > counted_at_) {
-    counts_->backlog.add(backlog_, now - counted_at_);
+    if (times_)
+      times_->backlog.add(backlog_, now - counted_at_);
+    else
+      backlog_sizes_.add(backlog_, now - counted_at_);
     counted_at_ = now;
   }
 }
@@ -251,7 +254,7 @@ void Link::sent(uint32_t index, uint64_t begins, uint64_t finished) {
     left_bytes_ += slot.frame.length + overhead_;
   }
   if (times_)
-    counts_->sojourn.add(finished - slot.entered);
+    times_->sojourn.add(finished - slot.entered);
   // A delay that becomes shorter does not let frames overtake others.
   slot.entered = finished + spec_.delay;
   last_due_ = slot.frame.due = std::max(last_due_, slot.entered);
@@ -339,7 +342,7 @@ bool Link::take(uint64_t now, Frame &frame) {
   const uint32_t index = remove_first(wire_);
   frame = slots_[index].frame;
   if (times_)
-    counts_->late.add(clock_ - slots_[index].entered);
+    times_->late.add(clock_ - slots_[index].entered);
   counts_->wire_frames--;
   counts_->wire_bytes -= frame.length;
   free_slot(index);

@@ -43,7 +43,8 @@ struct LinkSetup {
   TracePointer trace = nullptr; // the contents of LinkSpec::trace
   LinkCounts *counts = nullptr; // where to count, zero at first; otherwise in the link
   Departures *departures = nullptr;
-  bool times = true;              // counts how long frames stay
+  // Counts as LinkCounts does; otherwise LinkTotals and backlog_sizes() only, in little memory.
+  bool times = true;
   SharedBuffer *buffer = nullptr; // of a switch, which LinkSpec's buffer and pfc do not configure
   unsigned sharers = 1;           // links that share the buffer: each reserves its part of it
 };
@@ -113,7 +114,11 @@ public:
   // The rate at which quanta are counted; 0: unknown.
   uint64_t quanta_rate() const { return spec_.rate ? spec_.rate : line_rate_; }
   const LinkSpec &spec() const { return spec_; }
-  const LinkCounts &counts() const { return *counts_; }
+  const LinkTotals &totals() const { return *counts_; }
+  const LinkCounts &counts() const { return *times_; } // with LinkSetup::times
+  // Without: what LinkCounts::backlog is, since the last reset.
+  const Histogram &backlog_sizes() const { return backlog_sizes_; }
+  void reset_backlog_sizes() { backlog_sizes_ = {}; }
   const SharedBuffer &buffer() const { return *buffer_; }
   const Aqm &aqm(unsigned queue) const { return queues_[queue].aqm; }
 
@@ -184,7 +189,8 @@ private:
   uint64_t backlog_ = 0;    // bytes
   uint64_t counted_at_ = 0; // until when the backlog is in the histogram
   BitClock bits_;
-  LinkCounts *counts_;
+  LinkTotals *counts_;
+  LinkCounts *times_; // nullptr: without
   SharedBuffer *buffer_;
   Departures *departures_;
   uint64_t left_bytes_ = 0; // where departures_ is set
@@ -197,7 +203,6 @@ private:
   uint32_t paused_ = 0;
   uint32_t in_transit_ = kNone; // of the trace
   bool down_ = false;
-  bool times_;
   uint32_t overhead_ = 0;
   uint64_t number_ = 0;
   uint64_t draws_ = 0, seed_;
@@ -208,6 +213,8 @@ private:
   LinkSpec spec_;
   uint64_t line_rate_;
   std::unique_ptr<LinkCounts> own_counts_;
+  std::unique_ptr<LinkTotals> own_totals_;
+  Histogram backlog_sizes_;
   std::unique_ptr<SharedBuffer> own_buffer_;
   unsigned sharers_;
   Scheduler scheduler_;

@@ -17,12 +17,15 @@ constexpr uint64_t kQuantumBits = 512; // 802.3, Annex 31B
 } // namespace
 
 Link::Link(const LinkSpec &spec, const LinkSetup &setup)
-    : clock_(setup.start), counted_at_(setup.start), counts_(setup.counts), buffer_(setup.buffer),
-      departures_(setup.departures), times_(setup.times), seed_(setup.seed), spec_(spec),
+    : clock_(setup.start), counted_at_(setup.start), counts_(setup.counts), times_(setup.counts),
+      buffer_(setup.buffer), departures_(setup.departures), seed_(setup.seed), spec_(spec),
       line_rate_(setup.line_rate), sharers_(setup.sharers) {
-  if (!counts_) {
+  if (!counts_ && setup.times) {
     own_counts_ = std::make_unique<LinkCounts>();
-    counts_ = own_counts_.get();
+    counts_ = times_ = own_counts_.get();
+  } else if (!counts_) {
+    own_totals_ = std::make_unique<LinkTotals>();
+    counts_ = own_totals_.get();
   }
   if (!buffer_) {
     own_buffer_ = std::make_unique<SharedBuffer>(spec.buffer, spec.pfc, setup.line_rate);
@@ -38,8 +41,8 @@ void Link::change(uint64_t now, const LinkSpec &spec, TracePointer trace) {
   run(now);
   const LinkFlap flap = spec_.flap;
   const bool other_trace = trace || spec.trace != spec_.trace;
-  if (spec.delay != spec_.delay)
-    counts_->late = {};
+  if (times_ && spec.delay != spec_.delay)
+    times_->late = {};
   spec_ = spec;
   counts_->delay = spec.delay;
   counts_->changes++;
