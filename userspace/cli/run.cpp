@@ -191,7 +191,7 @@ int run_sweep(const RunArgs &args, const Globals &globals, const experiment::Exp
       return fail("run", owned.error());
     owner = std::move(owned).get();
   }
-  options.place = place_of(args);
+  options.place = place_of(args, options.jobs);
   record_clock(in_namespaces(args) ? "realtime" : "virtual");
   options.on_found = [&](size_t found) {
     note("run", fmt::format("{} {} in {} already, and {} not run again", counted(found, "point"),

@@ -68,6 +68,13 @@ void describe_run(Command command, RunArgs &args) {
       .value_name("N")
       .check(whole_number(1, 1024));
   command
+      .add_option("--threads", args.threads,
+                  "Threads of a run in virtual time, with the same result; a network of more than "
+                  "64 hosts has work for several (default: as many as there are processors, which "
+                  "the points of a sweep share)")
+      .value_name("N")
+      .check(whole_number(1, 1024));
+  command
       .add_option(
           "--share", args.share,
           "Run a part of a sweep's points: I/N, the I-th of N parts; auto or auto/N: by the "
@@ -99,7 +106,7 @@ void describe_run(Command command, RunArgs &args) {
       .value_name("FORMAT")
       .check(one_of({"otg"}));
   for (const char *other : {"--on", "--role", "--at", "--out", "--plots", "--junit", "--import",
-                            "--share", "--jobs", "--scale"})
+                            "--share", "--jobs", "--threads", "--scale"})
     command.option("--export").excludes(other);
   command.add_flag("--tap", args.tap, "Print the verdicts as TAP instead of the summary");
   command.add_flag("--list", args.list, "List the installed experiments");
@@ -146,11 +153,19 @@ unsigned jobs_of(const RunArgs &args) {
   return in_namespaces(args) ? 1 : processor_count();
 }
 
-RunPlace place_of(const RunArgs &args) {
+RunPlace place_of(const RunArgs &args, unsigned at_once) {
   if (on_ports(args))
     return ports_place(args);
+  const unsigned threads =
+      args.threads ? args.threads : std::max(1U, processor_count() / std::max(1U, at_once));
   if (!in_namespaces(args))
-    return places::run_virtual;
+    return [threads, asked = args.threads > 0](const experiment::Experiment &experiment,
+                                               places::RunHooks hooks, const std::string &out) {
+      hooks.threads = threads;
+      if (asked)
+        hooks.note = [](const std::string &text) { note("run", text); };
+      return places::run_virtual(experiment, hooks, out);
+    };
   places::NamespacesOptions options;
   if (!args.scale.empty())
     options.scale = places::parse_scale(args.scale).get();

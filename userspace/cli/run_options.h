@@ -19,7 +19,7 @@ struct RunArgs {
   std::string out, plots, junit, seed, scale, import, share;
   std::string export_format; // "": it runs
   std::vector<std::string> settings;
-  unsigned jobs = 0; // 0: not given
+  unsigned jobs = 0, threads = 0; // 0: not given
   bool list = false, tap = false;
   std::string role, at; // of --on ports
   uint64_t at_ns = 0;   // CLOCK_REALTIME; 0: when ready
@@ -35,7 +35,7 @@ bool in_namespaces(const RunArgs &args);
 // machine.
 unsigned jobs_of(const RunArgs &args);
 Result<experiment::Settings> settings_of(const RunArgs &args);
-// --on, --scale and read_ports() were checked.
-RunPlace place_of(const RunArgs &args);
+// --on, --scale and read_ports() were checked. `at_once`: runs at the same time.
+RunPlace place_of(const RunArgs &args, unsigned at_once = 1);
 
 } // namespace xr::cli

@@ -28,6 +28,10 @@ struct RunHooks {
   std::function<Status(const ExperimentResult &)> partial = {};
   double partial_s = 5;
   experiment::AnswersOf answers = {}; // at the end
+  // In virtual time: simulate::Scenario::threads, which change no result. Why there is one, where
+  // more were asked for.
+  unsigned threads = 0;
+  std::function<void(const std::string &)> note = {};
 };
 
 // A run that was ended before its time is void. `out`: an existing directory for captures; "":

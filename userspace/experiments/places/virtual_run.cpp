@@ -159,8 +159,11 @@ Status compare_with_packets(simulate::Scenario scenario, ExperimentMeasurement &
 
 Result<ExperimentResult> run_virtual(const Experiment &experiment, const RunHooks &hooks,
                                      const std::string &out) {
-  const auto scenario = XR_TRY(with_rules(experiment, out));
+  auto scenario = XR_TRY(with_rules(experiment, out));
+  scenario.threads = hooks.threads;
   auto simulation = XR_TRY(simulate::Simulation::make(scenario));
+  if (hooks.threads > 1 && !simulation->whole().empty() && hooks.note)
+    hooks.note(fmt::format("it runs on one thread: {}", simulation->whole()));
   VirtualRun run(experiment, hooks, *simulation);
   const Status ran = run.run();
   const Status closed = simulation->close_captures();

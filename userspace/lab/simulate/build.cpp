@@ -35,8 +35,7 @@ std::string like(const std::vector<std::string> &names) {
 } // namespace
 
 World::World(const Scenario &scenario)
-    : scenario_(scenario), network_(build_network(scenario.topology)),
-      queue_(network_.wires.size() + network_.hosts + scenario.rules.all.size()) {}
+    : scenario_(scenario), network_(build_network(scenario.topology)) {}
 
 Result<std::unique_ptr<World>> World::make(const Scenario &scenario) {
   XR_TRY(check_topology(scenario.topology));
@@ -60,6 +59,7 @@ Status World::build() {
     needs_ |= flow.flow.control.needs();
   if (needs_ & XDP_ROCE_NEEDS_HOPS)
     flow_hops_.resize(scenario_.flows.size());
+  divide();
   build_ports();
   build_routes();
   at(scenario_.measure_from_ns, Action::Kind::Measure, 0);
@@ -137,6 +137,11 @@ void World::build_ports() {
   for (Switch &item : switches_)
     item.buffer = std::make_unique<wire::SharedBuffer>(scenario_.queue.buffer, scenario_.queue.pfc,
                                                        scenario_.topology.rate);
+  std::vector<Part *> part_of(network_.wires.size());
+  for (const auto &part : parts_)
+    for (const Part::Entity &entity : part->entities_)
+      if (entity.kind == Part::EntityKind::Wire)
+        part_of[entity.number] = part.get();
   std::map<uint32_t, LinkSpec> own;
   for (const auto &[name, spec] : scenario_.queues)
     own[wire_named(name).get()] = spec;
@@ -160,7 +165,8 @@ void World::build_ports() {
     setup.seed = draw(scenario_.seed, kLinkSeeds + i);
     setup.trace = trace_of(given);
     setup.times = false;
-    setup.departures = needs_ & XDP_ROCE_NEEDS_HOPS && !host ? this : nullptr;
+    if (needs_ & XDP_ROCE_NEEDS_HOPS && !host)
+      setup.departures = part_of[i];
     setup.buffer = host ? nullptr : switches_[between.from - network_.hosts].buffer.get();
     setup.sharers = host ? 1 : ports_of[between.from];
     Port &port = *ports_.emplace_back(std::make_unique<Port>(spec_of(i, given), setup));
@@ -172,6 +178,8 @@ void World::build_ports() {
     else
       switches_[between.from - network_.hosts].ports.push_back(i);
   }
+  for (const auto &part : parts_)
+    part->join();
   for (Switch &entry : switches_)
     for (size_t i = 0; i < entry.ports.size(); i++) {
       ports_[entry.ports[i] ^ 1]->ingress = static_cast<uint8_t>(i);
@@ -202,10 +210,12 @@ void World::build_routes() {
       build_router(*hosts_[i].router, i, draw(seed, kHostSeeds + i));
   network_.next_hops.clear();
   const auto chooses = [](const Router &router) { return !router.groups.empty(); };
-  pool_.hash_paths(std::ranges::any_of(switches_, chooses) ||
-                   std::ranges::any_of(hosts_, [&](const Host &host) {
-                     return host.router && chooses(*host.router);
-                   }));
+  const bool hashes =
+      std::ranges::any_of(switches_, chooses) || std::ranges::any_of(hosts_, [&](const Host &host) {
+        return host.router && chooses(*host.router);
+      });
+  for (const auto &part : parts_)
+    part->pool_.hash_paths(hashes);
 }
 
 void World::build_router(Router &router, uint32_t node, uint64_t salt) {

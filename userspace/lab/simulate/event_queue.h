@@ -26,7 +26,18 @@ public:
     size_t at = leaves_ + entity;
     if (static_cast<uint64_t>(keys_[at] >> 64) == time)
       return;
-    Key key = static_cast<Key>(time) << 64 | sequence_++ << 24 | entity;
+    set_key(at, static_cast<Key>(time) << 64 | sequence_++ << 24 | entity);
+  }
+  // Before all others of the same time, in the order of the entities.
+  void set_first(uint32_t entity, uint64_t time) {
+    set_key(leaves_ + entity, static_cast<Key>(time) << 64 | entity);
+  }
+
+private:
+  using Key = unsigned __int128; // time, sequence, entity
+  static constexpr Key kEmpty = ~Key{0};
+
+  void set_key(size_t at, Key key) {
     keys_[at] = key;
     while (at > 1) {
       key = std::min(key, keys_[at ^ 1]);
@@ -35,13 +46,9 @@ public:
     }
   }
 
-private:
-  using Key = unsigned __int128; // time, sequence, entity
-  static constexpr Key kEmpty = ~Key{0};
-
   size_t leaves_;
   std::vector<Key> keys_; // 1: the root
-  uint64_t sequence_ = 0;
+  uint64_t sequence_ = 1;
 };
 
 } // namespace xr::simulate

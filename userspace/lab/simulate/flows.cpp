@@ -74,10 +74,7 @@ void World::start_flow(uint32_t number) {
     run.source =
         std::make_unique<requester::OpenSource>(std::move(flows), congestion::Rate{}, line, false);
   }
-  Host &host = hosts_[run.src];
-  host.classes |= 1U << run.priority;
-  list(host.sending[run.priority], number, run.source->wake_at());
-  schedule_host(run.src);
+  part_at_now(hosts_[run.src].part).go_on_sending(number);
 }
 
 // From now on it sends nothing, and what arrives for it is ignored.
@@ -88,6 +85,11 @@ void World::stop_flow(uint32_t number) {
     fluid_->stop(now_, number);
     run.ended_ns = now_;
   }
+  part_at_now(hosts_[run.src].part).stop_flow(number);
+}
+
+void Part::stop_flow(uint32_t number) {
+  FlowRun &run = flows_[number];
   if (!run.source)
     return;
   keep_counts(run);
@@ -98,24 +100,37 @@ void World::stop_flow(uint32_t number) {
   run.source.reset();
 }
 
-void World::finish_flow(uint32_t number) {
+void Part::finish_flow(uint32_t number) {
   FlowRun &run = flows_[number];
   stop_flow(number);
   const bool lost = !run.setup->reliable && run.counts.drops;
   if (!run.counts.failed && !lost)
     run.end_ns = now_;
   if (run.job != kNone)
-    flow_ended(run);
-  if (scenario_.until_done && jobs_.empty() && run.setup->flow.messages && --unfinished_ == 0)
+    world_.flow_ended(run);
+  finished_ += run.setup->flow.messages > 0;
+  if (!world_.divided())
+    world_.count_finished();
+}
+
+// A run until all flows are done ends with the last of them.
+void World::count_finished() {
+  size_t finished = 0;
+  for (const auto &part : parts_)
+    finished += std::exchange(part->finished_, 0);
+  if (!finished)
+    return;
+  unfinished_ -= std::min(unfinished_, finished);
+  if (scenario_.until_done && jobs_.empty() && !unfinished_)
     scenario_.duration_ns = now_;
 }
 
 // For a flow that does not know what arrives.
-bool World::all_arrived(const FlowRun &run) const {
+bool Part::all_arrived(const FlowRun &run) const {
   return run.counts.arrived + run.counts.drops >= run.counts.packets + run.counts.copies;
 }
 
-void World::keep_counts(FlowRun &run) {
+void Part::keep_counts(FlowRun &run) {
   if (!run.source)
     return;
   const SendCounts &counts = run.source->counts();
@@ -137,7 +152,7 @@ void World::keep_counts(FlowRun &run) {
     run.counts.cuts += rate.cuts;
 }
 
-responder::Responder &World::responder_of(uint32_t number, const FlowRun &run) {
+responder::Responder &Part::responder_of(uint32_t number, const FlowRun &run) {
   Host &host = hosts_[number];
   if (!host.responder) {
     responder::ResponderOptions options;
@@ -146,18 +161,18 @@ responder::Responder &World::responder_of(uint32_t number, const FlowRun &run) {
     options.cnp_pacing = scenario_.cnp;
     options.check_icrc = false;
     options.headers_only = true;
-    options.echo_ce = needs_ & XDP_ROCE_NEEDS_ECHO;
+    options.echo_ce = world_.needs_ & XDP_ROCE_NEEDS_ECHO;
     options.selective = scenario_.reliability.selective || scenario_.reorder;
     options.reorder = scenario_.reorder;
     if (scenario_.reorder)
       options.first_psn = [this](uint32_t qp) -> std::optional<uint32_t> {
         const uint32_t index = qp - kFirstQp;
-        if (index >= first_psns_.size() || first_psns_[index] == kNone)
+        if (index >= world_.first_psns_.size() || world_.first_psns_[index] == kNone)
           return {};
-        return first_psns_[index];
+        return world_.first_psns_[index];
       };
     options.most_kept = scenario_.reliability.window;
-    options.qps = static_cast<uint32_t>(flow_of_qp_.size());
+    options.qps = static_cast<uint32_t>(world_.flow_of_qp_.size());
     options.seed = scenario_.seed;
     host.responder = std::make_unique<responder::Responder>(options);
   }

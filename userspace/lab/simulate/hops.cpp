@@ -8,7 +8,7 @@
 
 namespace xr::simulate {
 
-void World::left(const wire::Link &link, const wire::Frame &frame, uint64_t now, uint64_t before) {
+void Part::left(const wire::Link &link, const wire::Frame &frame, uint64_t now, uint64_t before) {
   if (!pool_[frame.handle].request || frame.handle >= hops_.size())
     return;
   HopStack &stack = hops_[frame.handle];
@@ -19,21 +19,23 @@ void World::left(const wire::Link &link, const wire::Frame &frame, uint64_t now,
                                  .rate = static_cast<double>(link.spec().rate)};
 }
 
-void World::forget_hops(uint32_t handle) {
+void Part::forget_hops(uint32_t handle) {
   if (handle >= hops_.size())
     hops_.resize(std::max<size_t>(handle + 1, 2 * hops_.size()));
   hops_[handle].count = 0;
 }
 
-void World::keep_hops(uint32_t flow, uint32_t handle) { flow_hops_[flow].take(hops_[handle]); }
-
-// A response echoes the newest request that its flow's receiver has seen.
-void World::answer_hops(uint32_t flow, uint32_t handle) {
-  forget_hops(handle);
-  hops_[handle].take(flow_hops_[flow]);
+void Part::keep_hops(uint32_t flow, uint32_t handle) {
+  world_.flow_hops_[flow].take(hops_[handle]);
 }
 
-std::span<const xdp_roce_hop> World::hops_of(uint32_t handle) const {
+// A response echoes the newest request that its flow's receiver has seen.
+void Part::answer_hops(uint32_t flow, uint32_t handle) {
+  forget_hops(handle);
+  hops_[handle].take(world_.flow_hops_[flow]);
+}
+
+std::span<const xdp_roce_hop> Part::hops_of(uint32_t handle) const {
   return {hops_[handle].hops.data(), hops_[handle].count};
 }
 

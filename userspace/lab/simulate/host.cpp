@@ -16,7 +16,7 @@ constexpr uint64_t kLostFrame = 1000;
 
 } // namespace
 
-void World::run_host(uint32_t number) {
+void Part::run_host(uint32_t number) {
   Host &host = hosts_[number];
   bool sent = true;
   while (sent && free_at(host) <= now_)
@@ -32,7 +32,7 @@ void World::run_host(uint32_t number) {
 
 // When the link is free and there is something that may be sent. `sent_nothing`: a host with
 // several links waits until one of them changes.
-void World::schedule_host(uint32_t number, bool sent_nothing) {
+void Part::schedule_host(uint32_t number, bool sent_nothing) {
   Host &host = hosts_[number];
   const uint32_t paused = paused_at(host);
   uint64_t at = kNever;
@@ -60,10 +60,10 @@ void World::schedule_host(uint32_t number, bool sent_nothing) {
   }
   if (at != kNever)
     at = std::max({at, free_at(host), now_});
-  queue_.set(static_cast<uint32_t>(ports_.size()) + number, at);
+  queue_.set(host.entity, at);
 }
 
-bool World::send_response(Host &host) {
+bool Part::send_response(Host &host) {
   if (!host.responder || host.responder->wake_at() > now_ || !has_room(host))
     return false;
   packet::Outgoing packet;
@@ -74,7 +74,7 @@ bool World::send_response(Host &host) {
   return true;
 }
 
-bool World::send_flow(Host &host) {
+bool Part::send_flow(Host &host) {
   if (host.router && !has_room(host))
     return false;
   const uint32_t paused = paused_at(host);
@@ -92,7 +92,7 @@ bool World::send_flow(Host &host) {
 
 // What the flows whose turns come next need, each of them a step at each turn: with many flows a
 // host, none of it is in the cache any more when its turn comes.
-void World::prefetch_turns(const Sending &sending) const {
+void Part::prefetch_turns(const Sending &sending) const {
   constexpr size_t kSteps = requester::Requester::kPrefetchSteps + 2;
   if (sending.ready.size() < 2 * kSteps)
     return;
@@ -105,7 +105,7 @@ void World::prefetch_turns(const Sending &sending) const {
 }
 
 // Flows of a class take turns by packet.
-bool World::send_class(Host &host, Sending &sending) {
+bool Part::send_class(Host &host, Sending &sending) {
   while (!sending.waiting.empty() && sending.waiting.top().time <= now_) {
     const Sending::Due due = sending.waiting.top();
     sending.waiting.pop();
@@ -138,16 +138,29 @@ bool World::send_class(Host &host, Sending &sending) {
     const uint64_t wake = run.source->wake_at();
     // timers ran without a packet: not again at this time
     list(sending, number, made ? wake : std::max(wake, now_ + 1));
-    if (wake == kNever && run.source->done() && (run.reliable || all_arrived(run)))
-      finish_flow(number);
+    if (wake == kNever && run.source->done()) {
+      if (run.reliable || (!world_.divided() && all_arrived(run)))
+        finish_flow(number);
+      else if (world_.divided())
+        ending_.push_back({number, now_});
+    }
     if (made)
       return true;
   }
   return false;
 }
 
+// A flow has begun, or has further messages.
+void Part::go_on_sending(uint32_t number) {
+  const FlowRun &run = flows_[number];
+  Host &host = hosts_[run.src];
+  host.classes |= 1U << run.priority;
+  list(host.sending[run.priority], number, run.source->wake_at());
+  schedule_host(run.src);
+}
+
 // Puts a flow where it will be asked for its next packet.
-void World::list(Sending &sending, uint32_t number, uint64_t wake) {
+void Part::list(Sending &sending, uint32_t number, uint64_t wake) {
   FlowRun &run = flows_[number];
   if (run.ready)
     return;
@@ -162,7 +175,7 @@ void World::list(Sending &sending, uint32_t number, uint64_t wake) {
 }
 
 // `flow`: whose requester sends the packet; kNone: it is of the host's responder.
-void World::enqueue(Host &host, const packet::Outgoing &packet, uint32_t flow) {
+void Part::enqueue(Host &host, const packet::Outgoing &packet, uint32_t flow) {
   const uint32_t handle = pool_.take();
   wire::Frame frame = hold(pool_, handle, packet);
   HeldFrame &held = pool_[handle];
@@ -171,15 +184,15 @@ void World::enqueue(Host &host, const packet::Outgoing &packet, uint32_t flow) {
     held.flow = flow;
     held.destination = flows_[flow].dst;
     flows_[flow].in_flight++;
-    if (needs_ & XDP_ROCE_NEEDS_HOPS) [[unlikely]]
+    if (world_.needs_ & XDP_ROCE_NEEDS_HOPS) [[unlikely]]
       forget_hops(handle);
-    if (!first_psns_.empty()) [[unlikely]]
+    if (!world_.first_psns_.empty()) [[unlikely]]
       note_first_psn(held);
   } else {
     held.flow = held.shape ? flow_of_qp(held.fields.dest_qp) : flow_of_raw(held);
     held.destination =
         held.flow != kNone ? flows_[held.flow].src : destination_of(headers_of(pool_, held).data());
-    if (needs_ & XDP_ROCE_NEEDS_HOPS && held.flow != kNone) [[unlikely]]
+    if (world_.needs_ & XDP_ROCE_NEEDS_HOPS && held.flow != kNone) [[unlikely]]
       answer_hops(held.flow, handle);
   }
   frame.arrived = now_;
@@ -202,18 +215,18 @@ void World::enqueue(Host &host, const packet::Outgoing &packet, uint32_t flow) {
     lose(frame);
 }
 
-void World::note_first_psn(const HeldFrame &held) {
+void Part::note_first_psn(const HeldFrame &held) {
   const uint32_t index = held.fields.dest_qp - kFirstQp;
-  if (held.shape && index < first_psns_.size() && first_psns_[index] == kNone)
-    first_psns_[index] = held.fields.psn;
+  if (held.shape && index < world_.first_psns_.size() && world_.first_psns_[index] == kNone)
+    world_.first_psns_[index] = held.fields.psn;
 }
 
-uint32_t World::flow_of_qp(uint32_t qp) const {
+uint32_t Part::flow_of_qp(uint32_t qp) const {
   const uint32_t index = qp - kFirstQp;
-  return index < flow_of_qp_.size() ? flow_of_qp_[index] : kNone;
+  return index < world_.flow_of_qp_.size() ? world_.flow_of_qp_[index] : kNone;
 }
 
-uint32_t World::flow_of_raw(const HeldFrame &frame) {
+uint32_t Part::flow_of_raw(const HeldFrame &frame) {
   roce_packet packet;
   return roce_is_roce(parse_held(pool_, frame, false, packet))
              ? flow_of_qp(roce_key_qp(&packet.key))
@@ -221,19 +234,21 @@ uint32_t World::flow_of_raw(const HeldFrame &frame) {
 }
 
 // A template belongs to its requester, which therefore remains until its last frame is gone.
-void World::release(uint32_t handle) {
+void Part::release(uint32_t handle) {
   if (const HeldFrame &held = pool_[handle]; held.request) {
     FlowRun &run = flows_[held.flow];
-    if (!--run.in_flight && run.ended)
+    if (hosts_[run.src].part != number_)
+      notes_.push_back({held.flow, false, now_});
+    else if (!--run.in_flight && run.ended)
       run.ended.reset();
   }
   pool_.give_back(handle);
 }
 
 // `overhead`: what the rate of the frame's last link includes beside its bytes.
-void World::receive(uint32_t host, const wire::Frame &frame, uint32_t overhead) {
+void Part::receive(uint32_t host, const wire::Frame &frame, uint32_t overhead) {
   totals_.received++;
-  if (passes_ && !host_captures_.empty()) [[unlikely]]
+  if (world_.passes_ && !world_.host_captures_.empty()) [[unlikely]]
     capture_arrival(host, frame);
   const HeldFrame &held = pool_[frame.handle];
   roce_packet packet;
@@ -242,7 +257,7 @@ void World::receive(uint32_t host, const wire::Frame &frame, uint32_t overhead) 
   if (number != kNone) {
     FlowRun &run = flows_[number];
     const bool response = packet.info & ROCE_OP_RESPONSE;
-    if (needs_ & XDP_ROCE_NEEDS_HOPS) [[unlikely]] {
+    if (world_.needs_ & XDP_ROCE_NEEDS_HOPS) [[unlikely]] {
       if (!response)
         keep_hops(number, frame.handle);
       else if (run.source)
@@ -264,7 +279,8 @@ void World::receive(uint32_t host, const wire::Frame &frame, uint32_t overhead) 
       else
         receive_request(host, run, bytes, class_, packet);
     }
-    if (!response && !run.reliable && run.source && all_arrived(run) && run.source->done())
+    if (!response && !run.reliable && !world_.divided() && run.source && all_arrived(run) &&
+        run.source->done())
       finish_flow(number);
   } else if (held.request) { // a rule has harmed its headers
     flows_[held.flow].counts.drops++;
@@ -272,8 +288,8 @@ void World::receive(uint32_t host, const wire::Frame &frame, uint32_t overhead) 
   release(frame.handle);
 }
 
-void World::receive_request(uint32_t host, FlowRun &run, std::span<const uint8_t> frame,
-                            roce_class class_, const roce_packet &packet) {
+void Part::receive_request(uint32_t host, FlowRun &run, std::span<const uint8_t> frame,
+                           roce_class class_, const roce_packet &packet) {
   responder::Responder &responder = responder_of(host, run);
   const auto taken = [](const RespondCounts &counts) {
     return counts.in_order + counts.unreliable + counts.datagrams + counts.kept;
@@ -286,13 +302,13 @@ void World::receive_request(uint32_t host, FlowRun &run, std::span<const uint8_t
     run.counts.bytes += packet.payload;
   run.counts.kept_no_room += has.kept_no_room - no_room;
   if (has.messages != messages && (run.posted || run.job != kNone)) [[unlikely]]
-    messages_arrived(run, has.messages - messages);
+    world_.messages_arrived(run, has.messages - messages);
   if (responder.wake_at() != hosts_[host].responder_wake)
     schedule_host(host);
 }
 
-void World::receive_response(uint32_t number, std::span<const uint8_t> frame, roce_class class_,
-                             const roce_packet &packet) {
+void Part::receive_response(uint32_t number, std::span<const uint8_t> frame, roce_class class_,
+                            const roce_packet &packet) {
   FlowRun &run = flows_[number];
   if (!run.source) // it has ended, or was stopped
     return;
@@ -300,7 +316,7 @@ void World::receive_response(uint32_t number, std::span<const uint8_t> frame, ro
   list(hosts_[run.src].sending[run.priority], number, run.source->wake_at());
   schedule_host(run.src);
   if (run.posted)
-    return messages_sent(number);
+    return world_.messages_sent(number);
   if (run.reliable && run.source->done())
     finish_flow(number);
 }

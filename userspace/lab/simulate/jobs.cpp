@@ -158,8 +158,7 @@ void World::post(uint32_t number, uint32_t operation, uint64_t bytes) {
   if (!run.source)
     start_flow(number);
   static_cast<requester::ReliableSource &>(*run.source).post(now_, 0, bytes);
-  list(hosts_[run.src].sending[run.priority], number, run.source->wake_at());
-  schedule_host(run.src);
+  part_at_now(hosts_[run.src].part).go_on_sending(number);
 }
 
 // The receiver has further messages of the flow.
@@ -195,7 +194,7 @@ void World::messages_sent(uint32_t number) {
     jobs_[job]->progress.sent(now_, operation);
   }
   if (!posted.left && posted.unsent.empty())
-    finish_flow(number);
+    parts_.front()->finish_flow(number);
   go_on_with(job);
 }
 

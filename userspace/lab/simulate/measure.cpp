@@ -56,7 +56,7 @@ void World::begin_measure() {
   if (fluid_)
     count_fluid();
   for (FlowRun &run : flows_) {
-    keep_counts(run);
+    part_at_now(hosts_[run.src].part).keep_counts(run);
     run.measured = run.counts;
   }
   rules_measured_.clear();
@@ -161,7 +161,7 @@ void World::measure_fluid(ExperimentMeasurement &measured) {
 }
 
 ExperimentFlow World::flow_row(FlowRun &run, uint32_t number) {
-  keep_counts(run);
+  part_at_now(hosts_[run.src].part).keep_counts(run);
   ExperimentFlow row{run.counts.since(run.measured)};
   row.whole = run.counts;
   row.rtt = run.source ? rtt_of(*run.source) : run.rtt;
@@ -238,6 +238,7 @@ double World::links_of_receivers() const {
 
 ExperimentMeasurement World::measure() {
   ExperimentMeasurement measured;
+  (void)totals();
   if (fluid_)
     measure_fluid(measured);
   std::vector<double> rates;

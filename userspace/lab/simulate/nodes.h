@@ -37,12 +37,14 @@ struct alignas(64) Port {
 
   uint64_t fluid_busy_ns = 0;
   uint64_t busy_ns() const { return link.totals().busy_ns + fluid_busy_ns; }
-  uint64_t most_rate = 0;    // bit/s, of all that it had; 0: it follows a trace
-  uint64_t cut_until = 0;    // frames that arrive until then were on the link when it went down
-  uint32_t from = 0, to = 0; // nodes
-  uint8_t ingress = 0;       // number of the port of `to` that these frames enter
-  uint32_t point = kNone;    // what its frames pass: index of World's points
-  Ring<Pause> pauses;        // PFC frames that propagate
+  uint64_t most_rate = 0;        // bit/s, of all that it had; 0: it follows a trace
+  uint64_t cut_until = 0;        // frames that arrive until then were on the link when it went down
+  uint32_t from = 0, to = 0;     // nodes
+  uint8_t ingress = 0;           // number of the port of `to` that these frames enter
+  uint32_t point = kNone;        // what its frames pass: index of World's points
+  uint32_t part = 0, entity = 0; // the part of `from`, and there
+  uint32_t crossing = kNone;     // it leads to another part: index of World's crossings
+  Ring<Pause> pauses;            // PFC frames that propagate
   wire::Link link;
   // When the measured time began; the backlog is reset then.
   struct Mark {
@@ -103,7 +105,8 @@ struct HopStack {
 };
 
 struct Host {
-  uint32_t wire = kNone;          // that leaves it; the first of several
+  uint32_t wire = kNone; // that leaves it; the first of several
+  uint32_t part = 0, entity = 0;
   uint64_t lost_until = 0;        // the time of a frame that a link which is down refused
   std::unique_ptr<Router> router; // of a host with several links
   std::unique_ptr<responder::Responder> responder; // from the first request on
@@ -141,6 +144,7 @@ struct FlowRun {
   uint64_t summed_bytes = 0;                 // payload as of the last sample of the sums
   std::vector<ExperimentFlow::Rtt> rtt = {}; // once it has ended
   uint64_t arrived_ns = 0;                   // the last of wire_bytes
+  uint64_t dropped_ns = 0;                   // the last of its drops, where the network is divided
   bool stopped = false;                      // by the schedule
   bool flowing = false;                      // a fluid that has begun
   uint64_t start_ns = kNever, stop_ns = kNever;

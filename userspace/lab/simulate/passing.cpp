@@ -20,13 +20,13 @@ using Change = RuleChange::Kind;
 } // namespace
 
 Status World::build_points() {
-  passes_ = !scenario_.rules.all.empty() || !scenario_.captures.empty();
+  passes_ = passes();
   if (Status s = build_rules(); !s)
     return s;
   return build_captures();
 }
 
-World::Point &World::point_at(uint32_t wire) {
+Point &World::point_at(uint32_t wire) {
   uint32_t &number = ports_[wire]->point;
   if (number == kNone) {
     number = static_cast<uint32_t>(points_.size());
@@ -91,7 +91,7 @@ Status World::build_captures() {
   return {};
 }
 
-void World::pass(uint32_t wire, wire::Frame &frame) {
+void Part::pass(uint32_t wire, wire::Frame &frame) {
   Point &point = points_[ports_[wire]->point];
   frame.arrived = frame.due = now_;
   write_bytes(pool_, frame, bytes_);
@@ -101,7 +101,7 @@ void World::pass(uint32_t wire, wire::Frame &frame) {
   go_on(wire, frame);
 }
 
-void World::meet_rules(Point &point, wire::Frame &frame) {
+void Part::meet_rules(Point &point, wire::Frame &frame) {
   before_ = bytes_;
   RulePoint &rules = *point.rules;
   const Fate fate = rules.walk(bytes_, now_);
@@ -124,7 +124,7 @@ void World::meet_rules(Point &point, wire::Frame &frame) {
   leave_rules(point, twin);
 }
 
-void World::leave_rules(Point &point, wire::Frame &frame) {
+void Part::leave_rules(Point &point, wire::Frame &frame) {
   if (point.rules->hold(now_, frame))
     schedule_point(ports_[point.wire]->point);
   else
@@ -132,14 +132,14 @@ void World::leave_rules(Point &point, wire::Frame &frame) {
 }
 
 // What must keep its order: the packets for a QP.
-uint64_t World::stream_of(const HeldFrame &held) {
+uint64_t Part::stream_of(const HeldFrame &held) {
   roce_packet packet;
   const bool roce = roce_is_roce(parse_held(pool_, held, false, packet));
   return mix(uint64_t{held.destination} << 32 | (roce ? roce_key_qp(&packet.key) : 0));
 }
 
 // To the queue of the link, or of a host's link into the switch.
-void World::go_on(uint32_t wire, wire::Frame &frame) {
+void Part::go_on(uint32_t wire, wire::Frame &frame) {
   const simulate::Port &port = *ports_[wire];
   if (port.from < network_.hosts)
     forward(switches_[port.to - network_.hosts], frame);
@@ -148,8 +148,8 @@ void World::go_on(uint32_t wire, wire::Frame &frame) {
 }
 
 // A CNP leaves the switch by the way to its receiver, whose rules it does not meet.
-void World::send_back(const Point &point, const wire::Frame &frame,
-                      const std::vector<uint8_t> &bytes) {
+void Part::send_back(const Point &point, const wire::Frame &frame,
+                     const std::vector<uint8_t> &bytes) {
   const simulate::Port &port = *ports_[point.wire];
   const uint32_t node = port.from < network_.hosts ? port.to : port.from;
   const uint32_t handle = pool_.take();
@@ -165,7 +165,7 @@ void World::send_back(const Point &point, const wire::Frame &frame,
   put(out, cnp);
 }
 
-wire::Frame World::duplicate(const wire::Frame &frame) {
+wire::Frame Part::duplicate(const wire::Frame &frame) {
   const wire::Frame twin = copy_frame(pool_, pool_.take(), frame);
   const HeldFrame &held = pool_[twin.handle];
   totals_.made++;
@@ -176,7 +176,7 @@ wire::Frame World::duplicate(const wire::Frame &frame) {
   return twin;
 }
 
-void World::run_point(uint32_t number) {
+void Part::run_point(uint32_t number) {
   Point &point = points_[number];
   wire::HoldStage &stage = point.rules->stage();
   wire::Frame frame;
@@ -185,7 +185,7 @@ void World::run_point(uint32_t number) {
   schedule_point(number);
 }
 
-void World::schedule_point(uint32_t number) {
+void Part::schedule_point(uint32_t number) {
   wire::HoldStage &stage = points_[number].rules->stage();
   wire::Frame frame;
   HoldDrop cause{};
@@ -193,7 +193,7 @@ void World::schedule_point(uint32_t number) {
     lose(frame);
   const uint64_t next = stage.next();
   queue_.set(static_cast<uint32_t>(ports_.size()) + network_.hosts + number,
-             next == kNever ? next : std::max(next, now_));
+             next == kNever ? next : std::max(next, now_)); // after wires and hosts
 }
 
 void World::change_rules(uint32_t number) {
@@ -212,20 +212,20 @@ void World::change_rules(uint32_t number) {
     rules.enable(rule, change.kind == Change::Enable);
 }
 
-void World::capture_arrival(uint32_t host, const wire::Frame &frame) {
-  if (!host_captures_[host])
+void Part::capture_arrival(uint32_t host, const wire::Frame &frame) {
+  if (!world_.host_captures_[host])
     return;
   write_bytes(pool_, frame, bytes_);
-  host_captures_[host]->packet(now_, bytes_);
+  world_.host_captures_[host]->packet(now_, bytes_);
 }
 
-void World::capture_pause(uint32_t host, const wire::PfcOut &frame) {
-  if (!host_captures_[host])
+void Part::capture_pause(uint32_t host, const wire::PfcOut &frame) {
+  if (!world_.host_captures_[host])
     return;
   packet::Pause pause;
   pause.enable = frame.priorities;
   pause.quanta = frame.quanta;
-  host_captures_[host]->packet(now_, packet::build_pause(pause));
+  world_.host_captures_[host]->packet(now_, packet::build_pause(pause));
 }
 
 Status World::close_captures() {

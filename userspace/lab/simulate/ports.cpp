@@ -7,11 +7,11 @@
 
 namespace xr::simulate {
 
-bool World::all_have_room(const Host &host) const {
+bool Part::all_have_room(const Host &host) const {
   return std::ranges::all_of(host.router->ports, [this](uint32_t wire) { return has_room(wire); });
 }
 
-uint64_t World::first_free_at(const Host &host) const {
+uint64_t Part::first_free_at(const Host &host) const {
   uint64_t at = kNever;
   for (const uint32_t wire : host.router->ports)
     at = std::min(at, ports_[wire]->link.free_at());
@@ -19,7 +19,7 @@ uint64_t World::first_free_at(const Host &host) const {
 }
 
 // When a busy link is free, or a pause ends.
-uint64_t World::next_change(const Host &host) const {
+uint64_t Part::next_change(const Host &host) const {
   uint64_t at = kNever;
   for (const uint32_t wire : host.router->ports) {
     const wire::Link &link = ports_[wire]->link;
@@ -33,21 +33,21 @@ uint64_t World::next_change(const Host &host) const {
   return at;
 }
 
-uint32_t World::all_paused_at(const Host &host) const {
+uint32_t Part::all_paused_at(const Host &host) const {
   uint32_t paused = UINT32_MAX;
   for (const uint32_t wire : host.router->ports)
     paused &= ports_[wire]->link.paused_at(now_);
   return paused;
 }
 
-uint64_t World::first_resumed_at(const Host &host, unsigned priority) const {
+uint64_t Part::first_resumed_at(const Host &host, unsigned priority) const {
   uint64_t until = kNever;
   for (const uint32_t wire : host.router->ports)
     until = std::min(until, ports_[wire]->link.paused_until(priority));
   return until;
 }
 
-bool World::can_send(const FlowRun &run) const {
+bool Part::can_send(const FlowRun &run) const {
   const bool by_packet = scenario_.routing.kind == Routing::Kind::SprayRandom ||
                          scenario_.routing.kind == Routing::Kind::SprayRoundRobin;
   if (run.wire == kNone || by_packet)

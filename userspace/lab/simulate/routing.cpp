@@ -32,7 +32,7 @@ uint32_t World::choose_by_hash(const Router &at, uint32_t route, const PathKey &
   return group[hash % group.size()];
 }
 
-uint32_t World::choose(Router &at, uint32_t route, const HeldFrame &held) {
+uint32_t Part::choose(Router &at, uint32_t route, const HeldFrame &held) {
   if (route == kNone)
     return kNone;
   const uint32_t number = route & ~Router::kGroup;
@@ -48,18 +48,18 @@ uint32_t World::choose(Router &at, uint32_t route, const HeldFrame &held) {
     return flowlet_wire(at, route, path_hash(path_key(pool_, held), at.salt));
   }
   const bool by_qp = scenario_.routing.fields == Routing::Fields::Qpn;
-  return choose_by_hash(at, route, path_key(pool_, held), by_qp ? qp_of(held) : 0);
+  return world_.choose_by_hash(at, route, path_key(pool_, held), by_qp ? qp_of(held) : 0);
 }
 
 // The DestQP of the frame, 0 if it has none.
-uint32_t World::qp_of(const HeldFrame &held) {
+uint32_t Part::qp_of(const HeldFrame &held) {
   if (held.shape) [[likely]]
     return held.fields.dest_qp;
   roce_packet packet;
   return roce_is_roce(parse_held(pool_, held, false, packet)) ? roce_key_qp(&packet.key) : 0;
 }
 
-uint32_t World::flowlet_wire(Router &at, uint32_t route, uint64_t flow) {
+uint32_t Part::flowlet_wire(Router &at, uint32_t route, uint64_t flow) {
   const std::vector<uint32_t> &group = at.groups[route & ~Router::kGroup];
   Router::Flowlet &flowlet = at.flowlets[mix(flow ^ route)];
   if (flowlet.wire == kNone || now_ - flowlet.last > scenario_.routing.gap_ns)
@@ -127,8 +127,13 @@ void World::cut(uint32_t wire) {
   Port &port = *ports_[wire];
   port.link.update(now_);
   port.cut_until = std::max(port.link.free_at(), now_) + port.link.spec().delay;
-  while (!port.pauses.empty())
-    port.pauses.pop();
+  port.pauses.clear();
+  if (port.crossing == kNone)
+    return;
+  Crossing &crossing = crossings_[port.crossing];
+  crossing.pauses.clear();
+  for (Crossing::Box &box : crossing.boxes)
+    box.pauses.clear();
 }
 
 void World::reroute() {

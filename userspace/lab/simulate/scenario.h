@@ -137,6 +137,11 @@ struct Scenario {
   // Frames meet the rules of a queue as they are going to it, before they are queued; those of a
   // host's port when they come to the switch. In the words a QP is named by its QPN.
   Rules rules;
+  // How many threads there are changes nothing else; 0: as many as processors. A network of at
+  // least `divide_from` hosts is divided into parts, and what happens at the same ns in two of them
+  // may come in another order than in one.
+  unsigned threads = 0;
+  uint32_t divide_from = 65;
   std::vector<CaptureSetup> captures; // of a star or a dumbbell
   std::string capture_directory;      // exists
 };

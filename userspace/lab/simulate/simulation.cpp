@@ -20,6 +20,7 @@ Result<std::unique_ptr<Simulation>> Simulation::make(const Scenario &scenario) {
 
 void Simulation::run_until(uint64_t ns) { state_->world->run_until(ns); }
 uint64_t Simulation::now() const { return state_->world->now(); }
+const std::string &Simulation::whole() const { return state_->world->whole(); }
 bool Simulation::done() const { return now() >= state_->world->duration(); }
 const FrameTotals &Simulation::totals() const { return state_->world->totals(); }
 std::vector<ExperimentSample> Simulation::take_samples() { return state_->world->take_samples(); }

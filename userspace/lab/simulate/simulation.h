@@ -41,6 +41,8 @@ public:
   bool done() const;
 
   const FrameTotals &totals() const;
+  // Why the network is not divided, and one thread runs it; "": it is.
+  const std::string &whole() const;
   // Samples since the last call, in the order of their times. Columns: of flows "goodput_bps"
   // (delivered since the sample before, with FCS), and with a controlled rate "control_bps",
   // "target_bps", "alpha"; of queues "backlog_bytes", and since the sample before "marked",

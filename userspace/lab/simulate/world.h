@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The running simulation. world.cpp: the loop and the way of frames; host.cpp: what hosts send and
-// receive; passing.cpp: rules and captures; routing.cpp: paths and failures; jobs.cpp: what waits
-// for what; flowing.cpp: without packets; build.cpp: makes it from a scenario; flows.cpp: begin and
-// end of flows; measure.cpp: what is reported.
+// The running simulation: the parts of the network, and what happens between their events. run.cpp:
+// the loop over windows and actions; build.cpp: makes it from a scenario; division.cpp: into parts;
+// jobs.cpp: what waits for what; flowing.cpp: without packets; flows.cpp: begin and end of flows;
+// routing.cpp: paths and failures; measure.cpp: what is reported.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <queue>
 #include <string>
 #include <vector>
@@ -13,19 +14,17 @@
 #include "congestion/qp_rates.h"
 #include "model/experiment.h"
 #include "progress/summary.h"
-#include "roce/parse.h"
 #include "simulate/capture_file.h"
-#include "simulate/event_queue.h"
+#include "simulate/crew.h"
 #include "simulate/fluid.h"
-#include "simulate/frames.h"
 #include "simulate/nodes.h"
-#include "simulate/rule_point.h"
+#include "simulate/part.h"
 #include "simulate/simulation.h"
 #include "simulate/topology.h"
 
 namespace xr::simulate {
 
-class World : private wire::Departures {
+class World {
 public:
   static Result<std::unique_ptr<World>> make(const Scenario &scenario);
 
@@ -36,10 +35,14 @@ public:
   std::vector<ExperimentSample> take_samples() { return std::exchange(samples_, {}); }
   ExperimentMeasurement measure();
   Status close_captures();
+  unsigned threads() const { return crew_.threads(); }
+  const std::string &whole() const { return why_whole_; }
 
   std::vector<std::string> flow_names, queue_names;
 
 private:
+  friend class Part;
+
   // What happens at a time that is known before, or that a flow or a sample asks for.
   struct Action {
     enum class Kind : uint8_t { Measure, Start, Stop, Change, Pause, Rules, Sample, Reroute, Job };
@@ -54,13 +57,6 @@ private:
   using Actions = std::priority_queue<Action, std::vector<Action>, std::greater<>>;
 
   explicit World(const Scenario &scenario);
-
-  // What the frames of a link pass before they are queued.
-  struct Point {
-    uint32_t wire = 0;
-    std::unique_ptr<RulePoint> rules; // nullptr: none
-    CaptureFile *capture = nullptr;
-  };
 
   // A flow without packets: its wires, and the bytes of headers of a message of one packet, of
   // its first and last packet, and of each other one.
@@ -91,30 +87,31 @@ private:
   Result<uint32_t> wire_named(const std::string &name) const;
   void at(uint64_t time, Action::Kind kind, uint32_t number);
 
-  // world.cpp
+  // division.cpp
+  void divide();
+  std::string why_whole() const;
+  std::vector<uint64_t> least_delays() const;
+  bool passes() const { return !scenario_.rules.all.empty() || !scenario_.captures.empty(); }
+  bool divided() const { return parts_.size() > 1; }
+
+  // run.cpp
   template <typename Next, typename Run>
   void run_events(uint64_t ns, Next next_event, Run run_event);
-  void run_packet_event();
+  uint64_t next_event() const;
+  void run_window(uint64_t end);
   void act(const Action &action);
   void change(uint32_t number);
   void pause(uint32_t number);
-  void run_wire(uint32_t wire);
-  void prefetch_coming(const Port &port) const;
-  void run_pauses(uint32_t wire);
-  void send_pauses(uint32_t wire);
-  void arrive(uint32_t wire, wire::Frame &frame);
-  void forward(Switch &at, wire::Frame &frame);
-  uint32_t route(Router &at, const HeldFrame &held);
-  void put(uint32_t wire, wire::Frame &frame);
-  void lose(const wire::Frame &frame);
-  uint64_t next_of(const Port &port) const;
-  void schedule_wire(uint32_t wire);
+  // The part that has the link or the host, at the world's time.
+  Part &part_at_now(uint32_t number) {
+    parts_[number]->now_ = now_;
+    return *parts_[number];
+  }
+  void schedule_wire(uint32_t wire) { part_at_now(ports_[wire]->part).schedule_wire(wire); }
+  void schedule_host(uint32_t host) { part_at_now(hosts_[host].part).schedule_host(host); }
 
   // routing.cpp
-  uint32_t choose(Router &at, uint32_t route, const HeldFrame &held);
   uint32_t choose_by_hash(const Router &at, uint32_t route, const PathKey &key, uint32_t qp) const;
-  uint32_t qp_of(const HeldFrame &held);
-  uint32_t flowlet_wire(Router &at, uint32_t route, uint64_t flow);
   void set_link(uint32_t wire, bool down);
   void cut(uint32_t wire);
   void reroute();
@@ -125,72 +122,18 @@ private:
   Status build_rules();
   Status build_captures();
   Point &point_at(uint32_t wire);
-  void pass(uint32_t wire, wire::Frame &frame);
-  void meet_rules(Point &point, wire::Frame &frame);
-  void leave_rules(Point &point, wire::Frame &frame);
-  uint64_t stream_of(const HeldFrame &held);
-  void go_on(uint32_t wire, wire::Frame &frame);
-  void send_back(const Point &point, const wire::Frame &frame, const std::vector<uint8_t> &bytes);
-  wire::Frame duplicate(const wire::Frame &frame);
-  void run_point(uint32_t number);
-  void schedule_point(uint32_t number);
   void change_rules(uint32_t number);
-  void capture_arrival(uint32_t host, const wire::Frame &frame);
-  void capture_pause(uint32_t host, const wire::PfcOut &frame);
   ExperimentRuleCounts rule_counts(size_t rule) const;
   void measure_rules(std::vector<ExperimentRule> &rows) const;
 
-  // host.cpp
-  void run_host(uint32_t host);
-  bool send_flow(Host &host);
-  bool send_class(Host &host, Sending &sending);
-  void prefetch_turns(const Sending &sending) const;
-  bool send_response(Host &host);
-  void enqueue(Host &host, const packet::Outgoing &packet, uint32_t flow);
-  void list(Sending &sending, uint32_t flow, uint64_t wake);
-  void schedule_host(uint32_t host, bool sent_nothing = false);
-  // The links of a host; with several: ports.cpp. Room for answers and packets; when a link is
-  // free; classes that are paused on all links; until when.
-  bool has_room(const Host &host) const {
-    return host.router ? all_have_room(host) : has_room(host.wire);
-  }
-  uint64_t free_at(const Host &host) const {
-    return std::max(host.lost_until,
-                    host.router ? first_free_at(host) : ports_[host.wire]->link.free_at());
-  }
-  uint32_t paused_at(const Host &host) const {
-    return host.router ? all_paused_at(host) : ports_[host.wire]->link.paused_at(now_);
-  }
-  uint64_t paused_until(const Host &host, unsigned priority) const {
-    return host.router ? first_resumed_at(host, priority)
-                       : ports_[host.wire]->link.paused_until(priority);
-  }
-  bool has_room(uint32_t wire) const { return ports_[wire]->link.backlog_bytes() < kMostWaiting; }
-  bool all_have_room(const Host &host) const;
-  uint64_t first_free_at(const Host &host) const;
-  uint32_t all_paused_at(const Host &host) const;
-  uint64_t first_resumed_at(const Host &host, unsigned priority) const;
-  uint64_t next_change(const Host &host) const;
-  bool can_send(const FlowRun &run) const;
+  // ports.cpp
   uint32_t first_wire(const FlowRun &run, const flow::Flow &flow) const;
   uint64_t most_rate(const Host &host) const;
-  void receive(uint32_t host, const wire::Frame &frame, uint32_t overhead);
-  void receive_request(uint32_t host, FlowRun &run, std::span<const uint8_t> frame,
-                       roce_class class_, const roce_packet &packet);
-  void receive_response(uint32_t flow, std::span<const uint8_t> frame, roce_class class_,
-                        const roce_packet &packet);
-  void release(uint32_t handle);
-  responder::Responder &responder_of(uint32_t host, const FlowRun &run);
-  uint32_t flow_of_qp(uint32_t qp) const;
-  void note_first_psn(const HeldFrame &held);
-  uint32_t flow_of_raw(const HeldFrame &frame);
 
   // flows.cpp
   void start_flow(uint32_t number);
   void stop_flow(uint32_t number);
-  void finish_flow(uint32_t number);
-  bool all_arrived(const FlowRun &run) const;
-  void keep_counts(FlowRun &run);
+  void count_finished();
   flow::Flow flow_for(uint32_t number) const;
   std::optional<uint64_t> ideal_ns(uint32_t number) const;
   std::optional<uint64_t> ideal_ns(const FlowRun &run, flow::Flow flow, bool back) const;
@@ -198,12 +141,6 @@ private:
   std::vector<uint32_t> path_of(const FlowRun &run, const flow::Flow &flow) const;
 
   // hops.cpp
-  void left(const wire::Link &link, const wire::Frame &frame, uint64_t now,
-            uint64_t before) override;
-  void forget_hops(uint32_t handle);
-  void keep_hops(uint32_t flow, uint32_t handle);
-  void answer_hops(uint32_t flow, uint32_t handle);
-  std::span<const xdp_roce_hop> hops_of(uint32_t handle) const;
   congestion::PathFacts facts_of(const FlowRun &run, const flow::Flow &flow) const;
 
   // jobs.cpp
@@ -243,10 +180,6 @@ private:
   double links_of_receivers() const;
   ExperimentQueue queue_row(uint32_t row);
 
-  // Answers that may wait in a paused link, so that answers of other classes pass them; with
-  // several links also packets whose link is busy. bytes
-  static constexpr uint64_t kMostWaiting = 16384;
-
   static constexpr size_t kCrowd = 512; // flows
 
   Scenario scenario_;
@@ -254,15 +187,20 @@ private:
   uint64_t now_ = 0;
   // What the congestion controls of the flows need: XDP_ROCE_NEEDS_*.
   uint32_t needs_ = 0;
-  // Where hops are needed: by frame; by flow, of the newest request that arrived.
-  std::vector<HopStack> hops_, flow_hops_;
+  // Where hops are needed: by flow, of the newest request that arrived.
+  std::vector<HopStack> flow_hops_;
   bool passes_ = false; // there are rules or captures
   // What flows and frames need does not stay in the cache from one use to the next.
   bool crowded_ = false;
   std::vector<uint32_t> first_psns_; // by QP from kFirstQp on, with `reorder`; kNone: none sent
   std::vector<bool> down_;           // by wire; empty: none was ever down
-  FrameTotals totals_;
-  FramePool pool_;
+  FrameTotals totals_;               // of all parts, as of the last totals()
+  std::vector<std::unique_ptr<Part>> parts_;
+  std::deque<Crossing> crossings_;
+  uint64_t lookahead_ = 0; // the least delay of a crossing
+  std::string why_whole_;  // it has one part: why
+  unsigned filling_ = 0;   // the boxes into which this window puts
+  Crew crew_;
   std::vector<Switch> switches_; // node: number + network_.hosts
   std::vector<std::unique_ptr<Port>> ports_;
   std::vector<Host> hosts_;
@@ -274,7 +212,6 @@ private:
   std::vector<FluidWay> fluid_ways_;      // by flow, once it has begun
   std::vector<uint32_t> job_connections_; // by flow that a job has added, at the end: the job
   std::vector<uint32_t> flow_operations_; // by flow, of those that others wait for
-  EventQueue queue_;
   Actions actions_;
   uint64_t action_sequence_ = 0;
   std::vector<uint32_t> queue_wires_;   // by queue: a wire
@@ -284,7 +221,6 @@ private:
   std::vector<ExperimentRuleCounts> rules_measured_;       // by rule: before the measured time
   std::vector<std::unique_ptr<CaptureFile>> captures_;
   std::vector<CaptureFile *> host_captures_; // by host; empty: none
-  std::vector<uint8_t> bytes_, before_;      // scratch
   std::vector<ExperimentSample> samples_;
   std::vector<QpRate> rates_; // scratch
   congestion::ControlValues values_;

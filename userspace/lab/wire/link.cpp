@@ -339,13 +339,25 @@ bool Link::take(uint64_t now, Frame &frame) {
   run(now);
   if (wire_.empty() || slots_[wire_.head].frame.due > clock_)
     return false;
+  if (times_)
+    times_->late.add(clock_ - slots_[wire_.head].entered);
+  take_first(frame);
+  return true;
+}
+
+void Link::take_first(Frame &frame) {
   const uint32_t index = remove_first(wire_);
   frame = slots_[index].frame;
-  if (times_)
-    times_->late.add(clock_ - slots_[index].entered);
   counts_->wire_frames--;
   counts_->wire_bytes -= frame.length;
   free_slot(index);
+}
+
+bool Link::take_sent(uint64_t now, Frame &frame) {
+  run(now);
+  if (wire_.empty())
+    return false;
+  take_first(frame);
   return true;
 }
 

@@ -66,6 +66,9 @@ public:
   uint64_t next() const;
   // A frame that has left the link and propagated at `frame.due` <= now. False: none.
   bool take(uint64_t now, Frame &frame);
+  // A frame whose departure is decided, though it propagates until `frame.due`, which is after
+  // `now` by the delay at least. For one who carries it there. False: none.
+  bool take_sent(uint64_t now, Frame &frame);
   // A frame that was dropped after enqueue(): by AQM at dequeue, or because the link went down.
   bool take_dropped(uint64_t now, Frame &frame, LinkDrop &cause);
   bool has_dropped() const { return !dropped_.empty(); }
@@ -151,6 +154,7 @@ private:
   void free_slot(uint32_t index);
   void append(Fifo &fifo, uint32_t index);
   uint32_t remove_first(Fifo &fifo);
+  void take_first(Frame &frame);
 
   void apply(uint64_t now, TracePointer trace);
   void apply_classes(uint64_t now);

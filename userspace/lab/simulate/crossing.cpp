@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames and pauses from one part of the network to another.
+#include "simulate/world.h"
+
+namespace xr::simulate {
+
+void Crossing::Box::clear() {
+  frames.clear();
+  raws.clear();
+  hops.clear();
+  pauses.clear();
+}
+
+// All that the link has sent, with the times when it arrives: these are not in this window.
+void Part::hand_over(uint32_t wire) {
+  Port &port = *ports_[wire];
+  Crossing::Box &box = world_.crossings_[port.crossing].boxes[world_.filling_];
+  wire::Frame frame;
+  while (port.link.take_sent(now_, frame)) {
+    soonest_ = std::min(soonest_, frame.due);
+    HeldFrame held = pool_[frame.handle];
+    if (!held.shape) [[unlikely]] {
+      box.raws.push_back(pool_.raw(held));
+      held.raw = static_cast<uint32_t>(box.raws.size() - 1);
+    }
+    if (world_.needs_ & XDP_ROCE_NEEDS_HOPS) [[unlikely]] {
+      box.hops.push_back(frame.handle < hops_.size() ? hops_[frame.handle] : HopStack{});
+    }
+    box.frames.push_back({frame, held});
+    pool_.give_back(frame.handle);
+  }
+}
+
+void Part::hand_over_pause(uint32_t wire, const Port::Pause &pause) {
+  soonest_ = std::min(soonest_, pause.at);
+  world_.crossings_[ports_[wire]->crossing].boxes[world_.filling_].pauses.push_back(pause);
+}
+
+void Part::take_boxes() {
+  for (const uint32_t number : into_) {
+    Crossing &crossing = world_.crossings_[number];
+    Crossing::Box &box = crossing.boxes[world_.filling_ ^ 1];
+    if (box.empty())
+      continue;
+    for (const Port::Pause &pause : box.pauses)
+      crossing.pauses.push(pause);
+    for (size_t i = 0; i < box.frames.size(); i++) {
+      auto &[frame, held] = box.frames[i];
+      frame.handle = pool_.take();
+      const uint32_t raw = held.raw;
+      HeldFrame &here = pool_[frame.handle] = held;
+      if (!here.shape) [[unlikely]] {
+        pool_.take_raw(here);
+        pool_.raw(here) = box.raws[raw];
+      }
+      if (!box.hops.empty()) [[unlikely]] {
+        forget_hops(frame.handle);
+        hops_[frame.handle].take(box.hops[i]);
+      }
+      crossing.frames.push(frame);
+    }
+    box.clear();
+    queue_.set_first(crossing.entity, next_of(crossing));
+  }
+}
+
+uint64_t Part::next_of(const Crossing &crossing) {
+  return std::min(crossing.frames.empty() ? kNever : crossing.frames.front().due,
+                  crossing.pauses.empty() ? kNever : crossing.pauses.front().at);
+}
+
+void Part::run_crossing(uint32_t number) {
+  Crossing &crossing = world_.crossings_[number];
+  const Port &port = *ports_[crossing.wire];
+  for (; !crossing.pauses.empty() && crossing.pauses.front().at <= now_; crossing.pauses.pop())
+    pause_arrived(crossing.wire, crossing.pauses.front().frame);
+  while (!crossing.frames.empty() && crossing.frames.front().due <= now_) {
+    wire::Frame frame = crossing.frames.front();
+    crossing.frames.pop();
+    frame_arrived(port, crossing.wire, frame);
+  }
+  queue_.set_first(crossing.entity, next_of(crossing));
+}
+
+} // namespace xr::simulate
