@@ -5,6 +5,7 @@
 #include <cassert>
 #include <map>
 #include <mutex>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -123,6 +124,18 @@ Result<Template> Template::make(const Path &path, const Headers &headers,
   return made;
 }
 
+Result<Template> Template::make_headers(const Path &path, const Headers &headers, uint32_t payload,
+                                        int pad) {
+  Result<Frame> frame = build_headers(path, headers, payload, pad);
+  if (!frame)
+    return frame.error();
+  Template made;
+  made.frame_ = std::move(frame.get());
+  made.find_places();
+  made.parse();
+  return made;
+}
+
 uint8_t Template::opcode() const { return frame_.bytes[frame_.layout.bth]; }
 
 // A field at offset `within` in the extension header with this bit.
@@ -142,9 +155,9 @@ Template::Place Template::place_at(uint32_t offset, uint32_t bytes) const {
 
 void Template::parse() {
   const uint8_t *bytes = frame_.bytes.data();
-  const auto length = static_cast<uint32_t>(frame_.bytes.size());
-  const int found = roce_parse(bytes, bytes + length, roce_swap16(ROCE_UDP_PORT), &parsed_);
-  class_ = static_cast<roce_class>(roce_check_length(found, length, &parsed_));
+  const int found =
+      roce_parse(bytes, bytes + frame_.bytes.size(), roce_swap16(ROCE_UDP_PORT), &parsed_);
+  class_ = static_cast<roce_class>(roce_check_length(found, size(), &parsed_));
   parsed_.key.qp_kind &= ~0xffffffU;
 }
 
@@ -236,6 +249,21 @@ void Template::write_headers(uint8_t *frame, const Fields &fields) const {
     store_field<4>(frame + dma_len_.offset, fields.dma_len);
   if (va_.offset)
     store_field<8>(frame + va_.offset, fields.va);
+}
+
+void Template::write_whole(std::vector<uint8_t> &frame, const Fields &fields) const {
+  if (advance_) {
+    frame = frame_.bytes;
+    return stamp(frame.data(), fields);
+  }
+  const Layout &layout = frame_.layout;
+  frame.assign(layout.end, 0);
+  write_headers(frame.data(), fields);
+  if (opcode() != ROCE_OPCODE_CNP)
+    std::iota(frame.begin() + layout.payload,
+              frame.begin() + layout.payload + layout.payload_length, uint8_t{0});
+  store_icrc(frame.data() + layout.end - ROCE_ICRC_LEN,
+             icrc_value(frame.data(), layout.l3, layout.bth, layout.end));
 }
 
 void Template::set_stamp(uint8_t *frame, uint64_t sequence, uint64_t time_ns) const {

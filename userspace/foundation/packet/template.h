@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "packet/frame.h"
 #include "roce/parse.h"
@@ -37,7 +38,15 @@ public:
                                std::span<const uint8_t> payload, int pad = -1,
                                bool stamped = false);
 
+  // Of frames with a counting_payload() of so many bytes, without memory for it, where hardly
+  // anyone asks for their bytes: of what writes a frame, only write_headers(), write_whole() and
+  // spoil_icrc() may be called.
+  static Result<Template> make_headers(const Path &path, const Headers &headers, uint32_t payload,
+                                       int pad = -1);
+
+  // Of make_headers() the headers.
   std::span<const uint8_t> bytes() const { return frame_.bytes; }
+  uint32_t size() const { return frame_.layout.end; } // of the frame
   const Layout &layout() const { return frame_.layout; }
   uint8_t opcode() const;
   bool stamped() const { return sequence_.offset != 0; }
@@ -56,6 +65,9 @@ public:
   // Writes the headers alone, `layout().payload` bytes, where nothing reads payload or iCRC. A
   // stamp is payload.
   void write_headers(uint8_t *frame, const Fields &fields) const;
+
+  // A whole frame with these fields.
+  void write_whole(std::vector<uint8_t> &frame, const Fields &fields) const;
 
   // What roce_parse() and roce_check_length() find in a frame with these fields.
   roce_class parsed(const Fields &fields, roce_packet &packet) const {
@@ -104,7 +116,7 @@ private:
   Frame frame_;
   roce_packet parsed_{}; // without DestQP
   roce_class class_ = ROCE_CLASS_OTHER;
-  std::shared_ptr<const Advance> advance_;
+  std::shared_ptr<const Advance> advance_; // nullptr: of make_headers()
   uint32_t constant_ = 0;  // offset of the bytes after all variable fields: payload and pad
   uint32_t icrc_ = 0;      // of frame_
   uint8_t flags_ = 0;      // BTH byte 1 without SE

@@ -32,7 +32,9 @@ congestion::Pacing paced(const congestion::Rate &rate) {
 ReliableFlow::ReliableFlow(const flow::Flow &given, double line_bits,
                            const Reliability &reliability, SendCounts &all, FlowFrames *others)
     : flow(given),
-      own_frames(others ? std::nullopt : std::optional<FlowFrames>(std::in_place, given)),
+      own_frames(others
+                     ? std::nullopt
+                     : std::optional<FlowFrames>(std::in_place, given, reliability.headers_only)),
       frames(others ? *others : *own_frames), faults(given.faults, given.seed),
       priority(packet::priority_of(given.path)), pacer(given.pacing, line_bits, given.seed),
       own_counts(reliability.flow_counts ? std::make_unique<SendCounts>() : nullptr),

@@ -104,7 +104,7 @@ size_t ReliableSource::State::send_cnps(uint64_t now, std::span<packet::Outgoing
     SendCounts &own = state.counts();
     own.cnps_sent++;
     own.packets++;
-    own.bytes += out[count].shape->bytes().size();
+    own.bytes += out[count].shape->size();
   }
   return count;
 }
@@ -175,8 +175,7 @@ bool ReliableSource::State::send_of(uint64_t now, ReliableFlow &state, uint32_t 
     out.payload = pattern(flow, qp.index(), packet);
   if (state.qp_pacing) { // the time of a pause is not made up for
     state.qp_pacing->not_before(index - state.first_qp, state.resumed());
-    state.qp_pacing->sent(index - state.first_qp, now,
-                          static_cast<uint32_t>(out.shape->bytes().size()));
+    state.qp_pacing->sent(index - state.first_qp, now, out.shape->size());
   }
   if (packet.again) {
     state.counts().retransmitted++;
@@ -236,7 +235,7 @@ void ReliableSource::State::release_held(ReliableFlow &state, uint32_t qp) {
 
 void ReliableSource::State::handed_out(uint64_t now, ReliableFlow &state,
                                        const packet::Outgoing &out) {
-  const auto bytes = static_cast<uint32_t>(out.shape->bytes().size());
+  const auto bytes = out.shape->size();
   state.counts().packets++;
   state.counts().bytes += bytes;
   state.first_sent = state.first_sent ? state.first_sent : now;

@@ -26,8 +26,10 @@ packet::PeerKey connection_key(const packet::Address &peer, uint32_t qpn, uint8_
 
 Responder::State::State(const ResponderOptions &given)
     : options(given), latency(given.latency), addresses_(given.addresses),
-      paths_(given.qps, {given.ack_tos, given.nak_tos.value_or(given.ack_tos),
-                         static_cast<uint8_t>(given.cnp_dscp << 2 | given.cnp_ecn)}),
+      paths_(given.qps,
+             {given.ack_tos, given.nak_tos.value_or(given.ack_tos),
+              static_cast<uint8_t>(given.cnp_dscp << 2 | given.cnp_ecn)},
+             given.headers_only),
       index_(given.qps), cnp_(options.cnp_pacing, options.qps), cm_(options) {
   std::sort(addresses_.begin(), addresses_.end());
   if (options.control.kind != congestion::Control::Kind::None)

@@ -10,7 +10,7 @@ constexpr size_t kMaxQueuedFrames = 65536;
 constexpr unsigned kTurn = 16;
 
 uint32_t length_of(const packet::Outgoing &out) {
-  return static_cast<uint32_t>(out.shape ? out.shape->bytes().size() : out.raw.size());
+  return static_cast<uint32_t>(out.shape ? out.shape->size() : out.raw.size());
 }
 
 } // namespace
