@@ -100,16 +100,19 @@ private:
   static std::shared_ptr<const Advance> advance_over(uint32_t bytes);
 
   // A variable field.
-  struct Place {
+  template <typename Value> struct PlaceOf {
     uint32_t offset = 0; // 0: none
-    uint64_t base = 0;   // the template's value
+    Value base = 0;      // the template's value
   };
-  Place place(uint32_t header, uint32_t within, uint32_t bytes) const;
-  Place place_at(uint32_t offset, uint32_t bytes) const;
+  using Place = PlaceOf<uint32_t>;
+  using LongPlace = PlaceOf<uint64_t>;
+  // Offset of a field at `within` in the extension header with this bit; 0: there is none.
+  uint32_t offset_of(uint32_t header, uint32_t within) const;
+  template <typename To> void find(To &place, uint32_t offset, uint32_t bytes) const;
   void find_places();
   void parse();
-  template <unsigned Bytes>
-  uint32_t write(uint8_t *frame, const Place &place, uint64_t value) const;
+  template <unsigned Bytes, typename Value>
+  uint32_t write(uint8_t *frame, const PlaceOf<Value> &place, uint64_t value) const;
   uint32_t write_extensions(uint8_t *frame, const Fields &fields) const;
   uint32_t after_constant(uint32_t delta) const;
 
@@ -123,8 +126,9 @@ private:
   uint32_t psn_flags_ = 0; // BTH bytes 8 to 11 without AckReq and PSN
   bool extends_ = false;
   Place src_port_, bth1_, dest_qp_, psn_;
-  Place src_qp_, immediate_, aeth_, dma_len_, va_;
-  Place sequence_, time_; // of the stamp
+  Place src_qp_, immediate_, aeth_, dma_len_;
+  LongPlace va_;
+  LongPlace sequence_, time_; // of the stamp
 };
 
 } // namespace xr::packet
