@@ -172,6 +172,27 @@ TEST(PacketTemplate, ParsedIsWhatTheParserFinds) {
   });
 }
 
+TEST(PacketTemplate, HeadersAlone) {
+  for_templates(4, [](Random &rng, const Subject &s) {
+    const auto length =
+        static_cast<uint32_t>(s.headers.opcode == ROCE_OPCODE_CNP ? 0 : s.payload.size());
+    const auto whole = Template::make(s.path, s.headers, packet::counting_payload(length), s.pad);
+    const auto made = Template::make_headers(s.path, s.headers, length, s.pad);
+    ASSERT_TRUE(whole.ok() && made.ok());
+    const Template &t = made.get();
+    EXPECT_EQ(t.size(), whole.get().bytes().size());
+    EXPECT_EQ(t.bytes().size(), t.layout().payload);
+    const Fields fields = random_fields(rng, s.own());
+    Bytes frame, expected;
+    t.write_whole(frame, fields);
+    whole.get().write_whole(expected, fields);
+    EXPECT_EQ(frame, expected);
+    roce_packet read{}, known{};
+    EXPECT_EQ(t.parsed(fields, read), whole.get().parsed(fields, known));
+    EXPECT_EQ(fields_of(read), fields_of(known));
+  });
+}
+
 // Every bit of every field on its own, so that no table is left out.
 TEST(PacketTemplate, EveryBitOfEveryField) {
   for_templates(1, [](Random &, const Subject &s) {

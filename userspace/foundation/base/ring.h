@@ -36,7 +36,7 @@ public:
 
 private:
   void grow() {
-    std::vector<T> wider(items_.empty() ? 4 : 2 * items_.size());
+    std::vector<T> wider(items_.empty() ? 1 : 2 * items_.size());
     for (size_t i = 0; i < count_; i++)
       wider[i] = std::move((*this)[i]);
     items_ = std::move(wider);

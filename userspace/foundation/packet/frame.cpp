@@ -125,8 +125,11 @@ std::optional<Error> check(const Path &path, const Headers &headers, size_t payl
   return check_payload(headers.opcode, payload, pad);
 }
 
-// The layout, checked against the limit of the length field of the IP header or GRH.
+// The layout, once all is checked, also against the limit of the length field of the IP header or
+// GRH.
 Result<Layout> lay_out(const Path &path, const Headers &headers, size_t payload, int pad) {
+  if (auto error = check(path, headers, payload, pad))
+    return *error;
   Layout layout;
   const uint64_t length = headers.opcode == ROCE_OPCODE_CNP ? ROCE_CNP_PAYLOAD : payload;
   layout.pad = pad < 0 ? static_cast<uint32_t>(-length & 3) : static_cast<uint32_t>(pad);
@@ -258,6 +261,13 @@ int hex_digit(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
+void write_headers(Writer &out, const Path &path, const Headers &headers, const Layout &layout) {
+  out.ethernet(path.dst_mac, path.src_mac, path.tags, ethertype(path.network));
+  write_network(out, path, layout);
+  write_bth(out, headers, layout.pad);
+  write_extensions(out, headers);
+}
+
 } // namespace
 
 uint32_t overhead(const Path &path, uint8_t opcode) {
@@ -268,24 +278,28 @@ uint32_t overhead(const Path &path, uint8_t opcode) {
 
 Result<Frame> build(const Path &path, const Headers &headers, std::span<const uint8_t> payload,
                     int pad) {
-  if (auto error = check(path, headers, payload.size(), pad))
-    return *error;
   const Result<Layout> laid_out = lay_out(path, headers, payload.size(), pad);
   if (!laid_out)
     return laid_out.error();
   const Layout &layout = laid_out.get();
 
   Writer out(layout.end);
-  out.ethernet(path.dst_mac, path.src_mac, path.tags, ethertype(path.network));
-  write_network(out, path, layout);
-  write_bth(out, headers, layout.pad);
-  write_extensions(out, headers);
+  write_headers(out, path, headers, layout);
   out.append(payload);
   out.zeros(layout.end - out.size()); // reserved bytes of a CNP, pad, room for the iCRC
   write_icrc(out.at(0), layout);
   if (path.udp_checksum && path.network != Network::V1)
     write_udp_checksum(out.at(0), path, layout);
   return Frame{out.take(), layout};
+}
+
+Result<Frame> build_headers(const Path &path, const Headers &headers, uint32_t payload, int pad) {
+  const Result<Layout> laid_out = lay_out(path, headers, payload, pad);
+  if (!laid_out)
+    return laid_out.error();
+  Writer out(laid_out.get().payload);
+  write_headers(out, path, headers, laid_out.get());
+  return Frame{out.take(), laid_out.get()};
 }
 
 bool is_multicast(const Address &address) {

@@ -88,6 +88,11 @@ uint32_t overhead(const Path &path, uint8_t opcode);
 Result<Frame> build(const Path &path, const Headers &headers, std::span<const uint8_t> payload,
                     int pad = -1);
 
+// The headers alone of the frame that build() makes of so many bytes of payload; the layout is that
+// of the whole frame.
+Result<Frame> build_headers(const Path &path, const Headers &headers, uint32_t payload,
+                            int pad = -1);
+
 // A multicast group: 224.0.0.0/4 or ff00::/8.
 bool is_multicast(const Address &address);
 // The MAC address of a multicast group: 01:00:5e and its last 23 bits (RFC 1112), or 33:33 and its

@@ -36,14 +36,17 @@ inline packet::Address destination_of(const roce_packet &packet) {
 }
 
 // A hash map of at most `room` entries with open addressing, fast enough for one lookup per packet.
+// Empty it has no memory: there are some for each flow of a simulation.
 template <typename Value> class PeerMap {
 public:
-  explicit PeerMap(size_t room) : room_(room), mask_(15), slots_(16) {}
+  explicit PeerMap(size_t room) : room_(room) {}
 
   size_t size() const { return size_; }
   bool full() const { return size_ >= room_; }
 
   const Value *find(const PeerKey &key) const {
+    if (!size_)
+      return nullptr;
     for (size_t i = home(key);; i = after(i)) {
       if (!slots_[i].used)
         return nullptr;
@@ -62,6 +65,8 @@ public:
     return place({key, value, true});
   }
   void erase(const PeerKey &key) {
+    if (!size_)
+      return;
     size_t hole = home(key);
     while (slots_[hole].used && !(slots_[hole].key == key))
       hole = after(hole);
@@ -106,7 +111,7 @@ private:
   }
   void grow() {
     std::vector<Slot> old = std::move(slots_);
-    slots_.assign(2 * old.size(), {});
+    slots_.assign(old.empty() ? 2 : 2 * old.size(), {});
     mask_ = slots_.size() - 1;
     for (const Slot &slot : old)
       if (slot.used)
@@ -125,8 +130,8 @@ private:
     slots_[hole] = {};
   }
 
-  size_t room_, size_ = 0, mask_;
-  std::vector<Slot> slots_; // size is a power of two, at most half of it used
+  size_t room_, size_ = 0, mask_ = 0;
+  std::vector<Slot> slots_; // size is 0 or a power of two, at most half of it used
 };
 
 } // namespace xr::packet

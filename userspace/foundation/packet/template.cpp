@@ -5,6 +5,7 @@
 #include <cassert>
 #include <map>
 #include <mutex>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -117,58 +118,70 @@ Result<Template> Template::make(const Path &path, const Headers &headers,
   made.find_places();
   made.parse();
   if (stamped) {
-    made.sequence_ = made.place_at(layout.payload + kStampSequence, 8);
-    made.time_ = made.place_at(layout.payload + kStampTime, 8);
+    made.find(made.sequence_, layout.payload + kStampSequence, 8);
+    made.find(made.time_, layout.payload + kStampTime, 8);
   }
+  return made;
+}
+
+Result<Template> Template::make_headers(const Path &path, const Headers &headers, uint32_t payload,
+                                        int pad) {
+  Result<Frame> frame = build_headers(path, headers, payload, pad);
+  if (!frame)
+    return frame.error();
+  Template made;
+  made.frame_ = std::move(frame.get());
+  made.find_places();
+  made.parse();
   return made;
 }
 
 uint8_t Template::opcode() const { return frame_.bytes[frame_.layout.bth]; }
 
-// A field at offset `within` in the extension header with this bit.
-Template::Place Template::place(uint32_t header, uint32_t within, uint32_t bytes) const {
+uint32_t Template::offset_of(uint32_t header, uint32_t within) const {
   const uint32_t info = roce_opcode_info[opcode()];
   if (!(info & header))
-    return {};
+    return 0;
   uint32_t offset = frame_.layout.ext + within;
   for (uint32_t i = 0, bit = ROCE_HAS_RDETH; bit != header; i++, bit <<= 1)
     offset += info & bit ? kHeaderLength[i] : 0;
-  return place_at(offset, bytes);
+  return offset;
 }
 
-Template::Place Template::place_at(uint32_t offset, uint32_t bytes) const {
-  return {offset, load_field(frame_.bytes.data() + offset, bytes)};
+template <typename To> void Template::find(To &place, uint32_t offset, uint32_t bytes) const {
+  if (offset)
+    place = {offset,
+             static_cast<decltype(place.base)>(load_field(frame_.bytes.data() + offset, bytes))};
 }
 
 void Template::parse() {
   const uint8_t *bytes = frame_.bytes.data();
-  const auto length = static_cast<uint32_t>(frame_.bytes.size());
-  const int found = roce_parse(bytes, bytes + length, roce_swap16(ROCE_UDP_PORT), &parsed_);
-  class_ = static_cast<roce_class>(roce_check_length(found, length, &parsed_));
+  const int found =
+      roce_parse(bytes, bytes + frame_.bytes.size(), roce_swap16(ROCE_UDP_PORT), &parsed_);
+  class_ = static_cast<roce_class>(roce_check_length(found, size(), &parsed_));
   parsed_.key.qp_kind &= ~0xffffffU;
 }
 
 void Template::find_places() {
   const uint32_t bth = frame_.layout.bth, info = roce_opcode_info[opcode()];
-  const auto at = [this](uint32_t offset, uint32_t bytes) { return place_at(offset, bytes); };
   if (bth - frame_.layout.l3 != ROCE_GRH_LEN) // RoCEv2
-    src_port_ = at(bth - ROCE_UDP_LEN, 2);
-  bth1_ = at(bth + 1, 1);
+    find(src_port_, bth - ROCE_UDP_LEN, 2);
+  find(bth1_, bth + 1, 1);
   flags_ = bth1_.base & 0x7f;
-  dest_qp_ = at(bth + 5, 3);
-  psn_ = at(bth + 8, 4);
+  find(dest_qp_, bth + 5, 3);
+  find(psn_, bth + 8, 4);
   psn_flags_ = psn_.base & 0x7f000000;
-  src_qp_ = place(ROCE_HAS_DETH, ROCE_DETH_SRCQP + 1, 3);
-  immediate_ = place(ROCE_HAS_IMMDT, 0, 4);
-  aeth_ = place(ROCE_HAS_AETH, 0, 4);
-  dma_len_ = place(ROCE_HAS_RETH, ROCE_RETH_DMALEN, 4);
-  va_ = place(info & (ROCE_HAS_RETH | ROCE_HAS_ATOMICETH), 0, 8);
+  find(src_qp_, offset_of(ROCE_HAS_DETH, ROCE_DETH_SRCQP + 1), 3);
+  find(immediate_, offset_of(ROCE_HAS_IMMDT, 0), 4);
+  find(aeth_, offset_of(ROCE_HAS_AETH, 0), 4);
+  find(dma_len_, offset_of(ROCE_HAS_RETH, ROCE_RETH_DMALEN), 4);
+  find(va_, offset_of(info & (ROCE_HAS_RETH | ROCE_HAS_ATOMICETH), 0), 8);
   extends_ = src_qp_.offset || immediate_.offset || aeth_.offset || va_.offset;
 }
 
 // Returns the change of the CRC before the constant bytes.
-template <unsigned Bytes>
-inline uint32_t Template::write(uint8_t *frame, const Place &place, uint64_t value) const {
+template <unsigned Bytes, typename Value>
+inline uint32_t Template::write(uint8_t *frame, const PlaceOf<Value> &place, uint64_t value) const {
   store_field<Bytes>(frame + place.offset, value);
   const uint64_t change = value ^ place.base;
   if (!change)
@@ -236,6 +249,21 @@ void Template::write_headers(uint8_t *frame, const Fields &fields) const {
     store_field<4>(frame + dma_len_.offset, fields.dma_len);
   if (va_.offset)
     store_field<8>(frame + va_.offset, fields.va);
+}
+
+void Template::write_whole(std::vector<uint8_t> &frame, const Fields &fields) const {
+  if (advance_) {
+    frame = frame_.bytes;
+    return stamp(frame.data(), fields);
+  }
+  const Layout &layout = frame_.layout;
+  frame.assign(layout.end, 0);
+  write_headers(frame.data(), fields);
+  if (opcode() != ROCE_OPCODE_CNP)
+    std::iota(frame.begin() + layout.payload,
+              frame.begin() + layout.payload + layout.payload_length, uint8_t{0});
+  store_icrc(frame.data() + layout.end - ROCE_ICRC_LEN,
+             icrc_value(frame.data(), layout.l3, layout.bth, layout.end));
 }
 
 void Template::set_stamp(uint8_t *frame, uint64_t sequence, uint64_t time_ns) const {

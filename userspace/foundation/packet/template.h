@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "packet/frame.h"
 #include "roce/parse.h"
@@ -37,7 +38,15 @@ public:
                                std::span<const uint8_t> payload, int pad = -1,
                                bool stamped = false);
 
+  // Of frames with a counting_payload() of so many bytes, without memory for it, where hardly
+  // anyone asks for their bytes: of what writes a frame, only write_headers(), write_whole() and
+  // spoil_icrc() may be called.
+  static Result<Template> make_headers(const Path &path, const Headers &headers, uint32_t payload,
+                                       int pad = -1);
+
+  // Of make_headers() the headers.
   std::span<const uint8_t> bytes() const { return frame_.bytes; }
+  uint32_t size() const { return frame_.layout.end; } // of the frame
   const Layout &layout() const { return frame_.layout; }
   uint8_t opcode() const;
   bool stamped() const { return sequence_.offset != 0; }
@@ -56,6 +65,9 @@ public:
   // Writes the headers alone, `layout().payload` bytes, where nothing reads payload or iCRC. A
   // stamp is payload.
   void write_headers(uint8_t *frame, const Fields &fields) const;
+
+  // A whole frame with these fields.
+  void write_whole(std::vector<uint8_t> &frame, const Fields &fields) const;
 
   // What roce_parse() and roce_check_length() find in a frame with these fields.
   roce_class parsed(const Fields &fields, roce_packet &packet) const {
@@ -88,31 +100,35 @@ private:
   static std::shared_ptr<const Advance> advance_over(uint32_t bytes);
 
   // A variable field.
-  struct Place {
+  template <typename Value> struct PlaceOf {
     uint32_t offset = 0; // 0: none
-    uint64_t base = 0;   // the template's value
+    Value base = 0;      // the template's value
   };
-  Place place(uint32_t header, uint32_t within, uint32_t bytes) const;
-  Place place_at(uint32_t offset, uint32_t bytes) const;
+  using Place = PlaceOf<uint32_t>;
+  using LongPlace = PlaceOf<uint64_t>;
+  // Offset of a field at `within` in the extension header with this bit; 0: there is none.
+  uint32_t offset_of(uint32_t header, uint32_t within) const;
+  template <typename To> void find(To &place, uint32_t offset, uint32_t bytes) const;
   void find_places();
   void parse();
-  template <unsigned Bytes>
-  uint32_t write(uint8_t *frame, const Place &place, uint64_t value) const;
+  template <unsigned Bytes, typename Value>
+  uint32_t write(uint8_t *frame, const PlaceOf<Value> &place, uint64_t value) const;
   uint32_t write_extensions(uint8_t *frame, const Fields &fields) const;
   uint32_t after_constant(uint32_t delta) const;
 
   Frame frame_;
   roce_packet parsed_{}; // without DestQP
   roce_class class_ = ROCE_CLASS_OTHER;
-  std::shared_ptr<const Advance> advance_;
+  std::shared_ptr<const Advance> advance_; // nullptr: of make_headers()
   uint32_t constant_ = 0;  // offset of the bytes after all variable fields: payload and pad
   uint32_t icrc_ = 0;      // of frame_
   uint8_t flags_ = 0;      // BTH byte 1 without SE
   uint32_t psn_flags_ = 0; // BTH bytes 8 to 11 without AckReq and PSN
   bool extends_ = false;
   Place src_port_, bth1_, dest_qp_, psn_;
-  Place src_qp_, immediate_, aeth_, dma_len_, va_;
-  Place sequence_, time_; // of the stamp
+  Place src_qp_, immediate_, aeth_, dma_len_;
+  LongPlace va_;
+  LongPlace sequence_, time_; // of the stamp
 };
 
 } // namespace xr::packet

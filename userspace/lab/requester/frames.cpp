@@ -14,11 +14,17 @@ packet::Template FlowFrames::make(const packet::Path &path, uint8_t opcode,
                                   uint32_t payload) const {
   const uint32_t pad = flow_.pad_of(opcode == ROCE_OPCODE_CNP ? ROCE_CNP_PAYLOAD : payload);
   const bool stamped = flow_.stamp && payload >= packet::kStampBytes;
-  std::vector<uint8_t> bytes = packet::counting_payload(payload);
-  if (stamped)
-    packet::write_stamp(bytes.data(), {.run = flow_.stamp_run});
-  auto made =
-      packet::Template::make(path, flow_.headers(opcode), bytes, static_cast<int>(pad), stamped);
+  const auto whole = [&] {
+    std::vector<uint8_t> bytes = packet::counting_payload(payload);
+    if (stamped)
+      packet::write_stamp(bytes.data(), {.run = flow_.stamp_run});
+    return packet::Template::make(path, flow_.headers(opcode), bytes, static_cast<int>(pad),
+                                  stamped);
+  };
+  auto made = headers_only_ && !stamped
+                  ? packet::Template::make_headers(path, flow_.headers(opcode), payload,
+                                                   static_cast<int>(pad))
+                  : whole();
   if (!made)
     throw std::logic_error("a flow that was checked has no frames: " + made.error().message);
   return std::move(made).get();

@@ -15,7 +15,9 @@ namespace xr::requester {
 class FlowFrames {
 public:
   // The path of `flow` must have all addresses and MACs. Keeps a reference to `flow`.
-  explicit FlowFrames(const flow::Flow &flow) : flow_(flow) {}
+  // `headers_only`: nobody sends them, and hardly anyone asks for their bytes.
+  explicit FlowFrames(const flow::Flow &flow, bool headers_only = false)
+      : flow_(flow), headers_only_(headers_only) {}
 
   // `payload` is 0 for opcodes without payload, like ACKs. Never nullptr: check_flow rejects flows
   // that cannot be built.
@@ -31,6 +33,7 @@ private:
   packet::Template make(const packet::Path &path, uint8_t opcode, uint32_t payload) const;
 
   const flow::Flow &flow_;
+  bool headers_only_;
   std::unordered_map<uint64_t, std::unique_ptr<packet::Template>> templates_;
   std::unique_ptr<packet::Template> cnp_;
 };

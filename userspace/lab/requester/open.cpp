@@ -113,12 +113,12 @@ void OpenSource::State::took_turn(uint64_t now) {
 }
 
 OpenSource::OpenSource(std::vector<flow::Flow> flows, const congestion::Rate &total,
-                       double line_bits, bool check_icrc)
+                       double line_bits, bool check_icrc, bool headers_only)
     : state_(std::make_unique<State>()) {
   state_->check_icrc = check_icrc;
   for (flow::Flow &flow : flows)
-    if (OpenFlow &added =
-            *state_->flows.emplace_back(std::make_unique<OpenFlow>(std::move(flow), line_bits));
+    if (OpenFlow &added = *state_->flows.emplace_back(
+            std::make_unique<OpenFlow>(std::move(flow), line_bits, headers_only));
         added.controlled())
       state_->controlled.push_back(&added);
   if (total.kind == congestion::Rate::Kind::Top)

@@ -15,9 +15,9 @@ class OpenSource : public Requester {
 public:
   // `flows` must have all addresses and MACs and pass check_flow. `total` is the rate of all flows
   // together; `line_bits` (bits per second) is the base of Percent. `check_icrc`: drops received
-  // packets with a wrong iCRC, as ReliableSource does.
+  // packets with a wrong iCRC, as ReliableSource does. `headers_only`: as in Reliability.
   OpenSource(std::vector<flow::Flow> flows, const congestion::Rate &total, double line_bits,
-             bool check_icrc = true);
+             bool check_icrc = true, bool headers_only = false);
   ~OpenSource() override;
 
   // Counts CNPs, ACKs and NAKs, and those with a wrong iCRC apart; passes a CNP to the rate control

@@ -31,7 +31,7 @@ OpenFlow::Waiting OpenFlow::ghost_of(const packet::Outgoing &packet) {
   ghost.packet.fields.solicited = packet.fields.solicited;
   ghost.packet.fields.aeth =
       kNoCredits << 24 | ((packet.fields.immediate - flow_.immediate) & ROCE_PSN_MASK);
-  ghost.bytes = static_cast<uint32_t>(ghost.packet.shape->bytes().size());
+  ghost.bytes = ghost.packet.shape->size();
   return ghost;
 }
 

@@ -23,8 +23,8 @@ OpenFlow::Each::Each(const flow::Flow &flow)
       immediate(flow.immediate), ack_every(flow.ack_every), ack_req(flow.bth.ack_req),
       solicited(flow.bth.solicited), interleave(flow.interleave), listed(!flow.opcodes.empty()) {}
 
-OpenFlow::OpenFlow(flow::Flow flow, double line_bits)
-    : flow_(std::move(flow)), each_(flow_), frames_(flow_),
+OpenFlow::OpenFlow(flow::Flow flow, double line_bits, bool headers_only)
+    : flow_(std::move(flow)), each_(flow_), frames_(flow_, headers_only),
       priority_(packet::priority_of(flow_.path)), pacer_(flow_.pacing, line_bits, flow_.seed),
       live_qps_(flow_.qps), faults_(flow_.faults, flow_.seed),
       reliable_(is_reliable(flow_.transport)), vary_(flow_.port == flow::PortChoice::Vary),
@@ -71,7 +71,7 @@ uint64_t OpenFlow::scheduled() const {
 OpenFlow::Shape OpenFlow::shape(uint64_t size, uint32_t index) {
   const auto segment = packet::segment(flow_.transport, flow_.verb, size, flow_.pmtu, index);
   const packet::Template *frame = frames_.of(segment.opcode, segment.payload);
-  return {frame, static_cast<uint32_t>(frame->bytes().size())};
+  return {frame, frame->size()};
 }
 
 void OpenFlow::make_plan(Plan &plan, uint32_t size) {

@@ -25,7 +25,7 @@ public:
   // Limit of steps without a packet in one call, for faults that skip every packet.
   static constexpr unsigned kMostIdle = 4096;
 
-  OpenFlow(flow::Flow flow, double line_bits);
+  OpenFlow(flow::Flow flow, double line_bits, bool headers_only);
   OpenFlow(const OpenFlow &) = delete;
   OpenFlow &operator=(const OpenFlow &) = delete;
 

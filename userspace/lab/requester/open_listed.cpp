@@ -41,7 +41,7 @@ uint32_t OpenFlow::make_listed(packet::Outgoing &out, From &from, SendCounts &co
   end_message(qp, counts);
   from.last = qp.packets == 0;
   next_turn();
-  return static_cast<uint32_t>(out.shape->bytes().size());
+  return out.shape->size();
 }
 
 } // namespace xr::requester

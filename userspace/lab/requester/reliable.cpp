@@ -31,10 +31,7 @@ congestion::Pacing paced(const congestion::Rate &rate) {
 
 ReliableFlow::ReliableFlow(const flow::Flow &given, double line_bits,
                            const Reliability &reliability, SendCounts &all, FlowFrames *others)
-    : flow(given),
-      own_frames(others ? std::nullopt : std::optional<FlowFrames>(std::in_place, given)),
-      frames(others ? *others : *own_frames), faults(given.faults, given.seed),
-      priority(packet::priority_of(given.path)), pacer(given.pacing, line_bits, given.seed),
+    : flow(given), priority(packet::priority_of(given.path)),
       own_counts(reliability.flow_counts ? std::make_unique<SendCounts>() : nullptr),
       context{.flow = flow,
               .reliability = reliability,
@@ -42,7 +39,11 @@ ReliableFlow::ReliableFlow(const flow::Flow &given, double line_bits,
               .losses = losses,
               .answered = is_answered(given.verb),
               .timeout_ns = timeout_ns(reliability.timeout_code)},
-      unbegun(given.qps) {
+      pacer(given.pacing, line_bits, given.seed), frames(others), unbegun(given.qps) {
+  if (!others)
+    frames = &own_frames.emplace(given, reliability.headers_only);
+  if (Faults faults(given.faults, given.seed); faults.any())
+    faulty = std::make_unique<Faulty>(Faulty{.faults = std::move(faults), .held = {}});
   if (given.control.kind != congestion::Control::Kind::None)
     qp_pacing.emplace(given.qps, given.control, line_bits, packet_size(given));
 }
@@ -262,10 +263,12 @@ const SendCounts &ReliableSource::State::sum() {
   counts.slipped_ns = slipped();
   if (!reliability_.flow_counts)
     return counts;
-  sum_ = counts;
+  if (!sum_)
+    sum_ = std::make_unique<SendCounts>();
+  *sum_ = counts;
   for (const ReliableFlow &state : states_)
-    add(sum_, *state.own_counts);
-  return sum_;
+    add(*sum_, *state.own_counts);
+  return *sum_;
 }
 
 // Updates counts, timer and ready queue after an event of a QP.

@@ -38,7 +38,8 @@ struct Reliability {
   congestion::CnpPacing cnp_pacing = {};
   uint8_t cnp_dscp = 48;
   // Received frames end after their headers, as in a simulation, which has no payload: without
-  // check_icrc. Fields are read from the parsed packet alone.
+  // check_icrc. Fields are read from the parsed packet alone. Templates are those of
+  // make_headers().
   bool headers_only = false;
   bool times = true;      // counts RTTs and completion times of messages
   uint64_t drain_ns = 0;  // limit for outstanding messages after duration_ns; 0: unlimited

@@ -54,9 +54,8 @@ void ReliableSource::State::prefetch(unsigned step) const {
   const ReliableQp &qp = qps_.front();
   switch (step) {
   case 1:
-    __builtin_prefetch(&state);
-    prefetch_members(state.faults, state.listed_until);
-    prefetch_members(state.extra, state.held_qp);
+    prefetch_members(state.flow, state.qp_pacing);
+    prefetch_members(state.pacer, state.faulty);
     xr::prefetch(qp);
     prefetch_members(state.flow.transport, state.flow.port);
     prefetch_members(state.flow.qkey, state.flow.posted);
@@ -98,13 +97,13 @@ size_t ReliableSource::State::send_cnps(uint64_t now, std::span<packet::Outgoing
     const ReliableQp &qp = qps_[cnps_.front()];
     ReliableFlow &state = states_[flow_of_[cnps_.front()]];
     cnps_.pop();
-    out[count] = {.shape = state.frames.cnp(reliability_.cnp_dscp), .fields = {}};
+    out[count] = {.shape = state.frames->cnp(reliability_.cnp_dscp), .fields = {}};
     out[count].fields.dest_qp = state.flow.dest_qp(qp.index());
     out[count].fields.src_port = qp.source_port();
     SendCounts &own = state.counts();
     own.cnps_sent++;
     own.packets++;
-    own.bytes += out[count].shape->bytes().size();
+    own.bytes += out[count].shape->size();
   }
   return count;
 }
@@ -175,15 +174,14 @@ bool ReliableSource::State::send_of(uint64_t now, ReliableFlow &state, uint32_t 
     out.payload = pattern(flow, qp.index(), packet);
   if (state.qp_pacing) { // the time of a pause is not made up for
     state.qp_pacing->not_before(index - state.first_qp, state.resumed());
-    state.qp_pacing->sent(index - state.first_qp, now,
-                          static_cast<uint32_t>(out.shape->bytes().size()));
+    state.qp_pacing->sent(index - state.first_qp, now, out.shape->size());
   }
   if (packet.again) {
     state.counts().retransmitted++;
     release_held(state, index);
     return true;
   }
-  return !state.faults.any() || with_faults(state, index, out);
+  return !state.faulty || with_faults(state, index, out);
 }
 
 std::span<const uint8_t> ReliableSource::State::pattern(const flow::Flow &flow, uint32_t qp,
@@ -196,7 +194,7 @@ std::span<const uint8_t> ReliableSource::State::pattern(const flow::Flow &flow, 
 }
 
 bool ReliableSource::State::with_faults(ReliableFlow &state, uint32_t qp, packet::Outgoing &out) {
-  const FaultSet fate = state.faults.of(++state.numbered);
+  const FaultSet fate = state.faulty->faults.of(++state.faulty->numbered);
   release_held(state, qp);
   if (fate.has(flow::Fault::Kind::Skip)) {
     state.counts().skipped++;
@@ -215,28 +213,28 @@ bool ReliableSource::State::with_faults(ReliableFlow &state, uint32_t qp, packet
   }
   if (fate.has(flow::Fault::Kind::GhostAck)) {
     state.counts().ghost_acks++;
-    packet::Outgoing ghost{.shape = state.frames.ack(), .fields = out.fields};
+    packet::Outgoing ghost{.shape = state.frames->ack(), .fields = out.fields};
     ghost.fields.aeth = 0x1fU << 24;
     state.extra.push(ghost);
   }
-  if (!fate.has(flow::Fault::Kind::Reorder) || state.held_qp != UINT32_MAX)
+  if (!fate.has(flow::Fault::Kind::Reorder) || state.faulty->held_qp != UINT32_MAX)
     return true;
   state.counts().reordered++;
-  state.held = out;
-  state.held_qp = qp;
+  state.faulty->held = out;
+  state.faulty->held_qp = qp;
   return false;
 }
 
 void ReliableSource::State::release_held(ReliableFlow &state, uint32_t qp) {
-  if (state.held_qp != qp)
+  if (!state.faulty || state.faulty->held_qp != qp)
     return;
-  state.extra.push(state.held);
-  state.held_qp = UINT32_MAX;
+  state.extra.push(state.faulty->held);
+  state.faulty->held_qp = UINT32_MAX;
 }
 
 void ReliableSource::State::handed_out(uint64_t now, ReliableFlow &state,
                                        const packet::Outgoing &out) {
-  const auto bytes = static_cast<uint32_t>(out.shape->bytes().size());
+  const auto bytes = out.shape->size();
   state.counts().packets++;
   state.counts().bytes += bytes;
   state.first_sent = state.first_sent ? state.first_sent : now;

@@ -30,45 +30,52 @@ struct ReliableFlow {
   ReliableFlow(const flow::Flow &given, double line_bits, const Reliability &reliability,
                SendCounts &all, FlowFrames *others);
 
+  // First what each packet needs.
   const flow::Flow &flow;
-  std::optional<FlowFrames> own_frames;
-  FlowFrames &frames;
-  Faults faults;
   const packet::Pauses *pauses = nullptr; // nullptr: PFC frames are not obeyed
   unsigned priority;
-  congestion::Pacer pacer;
-  std::optional<congestion::QpPacing> qp_pacing; // set if each QP has its own rate
-  FlowLosses losses;
-  std::unique_ptr<SendCounts> own_counts; // with Reliability::flow_counts
-  ReliableContext context;
-  Ring<uint32_t> ready; // QPs that may have packets to send
-  bool listed = false;  // is in active_, or in waiting_ until listed_until
+  bool listed = false; // is in active_, or in waiting_ until listed_until
   bool active = false;
+  uint8_t last_shape = 0; // that was used last
   uint64_t listed_until = 0;
   uint32_t first_qp = 0;
-  uint32_t unbegun = 0; // QPs with messages not begun
-  uint32_t busy = 0;    // QPs with messages outstanding
-  uint64_t end_at = packet::kNever;
-  bool drained = false;                                   // drain_ns has expired
-  uint64_t numbered = 0;                                  // packets sent for the first time
+  uint32_t busy = 0;                                      // QPs with messages outstanding
   uint64_t first_sent = 0, last_sent = 0, last_acked = 0; // ns; 0: none
-  uint16_t next_port = 0;                                 // PortChoice::Vary
+  Ring<uint32_t> ready;                                   // QPs that may have packets to send
+  Ring<packet::Outgoing> extra;                           // made by faults; sent before new packets
+  std::unique_ptr<SendCounts> own_counts;                 // with Reliability::flow_counts
+  ReliableContext context;
+  std::optional<congestion::QpPacing> qp_pacing; // set if each QP has its own rate
   // A cache of the last template of each operation, to save the lookup in the map of templates.
+  // Those of a verb differ in the lowest bits.
   struct Shape {
     uint32_t payload = UINT32_MAX;
+    uint8_t opcode = 0;
     const packet::Template *shape = nullptr;
   };
-  std::array<Shape, 32> shapes;
-  uint8_t last_shape = 0;       // that was used last
-  Ring<packet::Outgoing> extra; // made by faults; sent before new packets
-  packet::Outgoing held;        // Reorder: sent after the next packet of its QP
-  uint32_t held_qp = UINT32_MAX;
+  std::array<Shape, 8> shapes;
+  congestion::Pacer pacer;
+
+  struct Faulty {
+    Faults faults;
+    packet::Outgoing held; // Reorder: sent after the next packet of its QP
+    uint32_t held_qp = UINT32_MAX;
+    uint64_t numbered = 0; // packets sent for the first time
+  };
+  std::unique_ptr<Faulty> faulty; // of a flow with faults
+  std::optional<FlowFrames> own_frames;
+  FlowFrames *frames;
+  FlowLosses losses;
+  uint32_t unbegun = 0; // QPs with messages not begun
+  uint64_t end_at = packet::kNever;
+  bool drained = false;   // drain_ns has expired
+  uint16_t next_port = 0; // PortChoice::Vary
 
   const packet::Template *shape(const packet::Segment &segment) {
-    last_shape = segment.opcode & 31;
+    last_shape = segment.opcode & 7;
     Shape &last = shapes[last_shape];
-    if (last.payload != segment.payload)
-      last = {segment.payload, frames.of(segment.opcode, segment.payload)};
+    if (last.payload != segment.payload || last.opcode != segment.opcode)
+      last = {segment.payload, segment.opcode, frames->of(segment.opcode, segment.payload)};
     return last.shape;
   }
   // Packets that remain after the pacer's last burst are not paced.
@@ -153,8 +160,8 @@ private:
   void handed_out(uint64_t now, ReliableFlow &flow, const packet::Outgoing &out);
   uint64_t slipped() const;
 
-  SendCounts counts; // of flows without counts of their own, and of no flow
-  SendCounts sum_;
+  SendCounts counts;                // of flows without counts of their own, and of no flow
+  std::unique_ptr<SendCounts> sum_; // with Reliability::flow_counts
   Reliability reliability_;
   std::deque<ReliableFlow> states_;
   std::vector<ReliableQp> qps_;

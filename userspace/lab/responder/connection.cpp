@@ -36,7 +36,7 @@ uint32_t Connection::psns_of(const roce_packet &packet) const {
 
 void Connection::receive(const uint8_t *bth, const roce_packet &packet,
                          const ResponderOptions &options, RespondCounts &counts,
-                         size_t &kept_room) {
+                         KeptRoom &kept_room) {
   const uint8_t *payload = options.memory ? payload_of(bth, packet) : nullptr;
   const Context c{bth, payload, packet, options, counts, kept_room, psns_of(packet)};
   if (transport_ == ROCE_UC)
@@ -98,7 +98,7 @@ bool Connection::may_start(const Context &c) {
   return false;
 }
 
-void Connection::start_at(uint32_t psn, size_t &kept_room) {
+void Connection::start_at(uint32_t psn, KeptRoom &kept_room) {
   expect(psn);
   forget_kept(kept_room);
   started_here_ = true;

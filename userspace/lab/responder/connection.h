@@ -40,6 +40,21 @@ public:
   // Number of atomic results kept for duplicate requests.
   static constexpr size_t kMaxAtomicResults = 16;
 
+  struct Kept {
+    roce_packet packet{};
+    // An atomic's, or with a memory any request's, with XRCETH and AtomicETH at most.
+    std::array<uint8_t, ROCE_BTH_LEN + 4 + 28> bth{};
+    std::vector<uint8_t> payload; // with a memory
+  };
+  struct PsnBefore {
+    bool operator()(uint32_t a, uint32_t b) const { return roce_psn_diff(a, b) < 0; }
+  };
+  using KeptRequests = std::map<uint32_t, Kept, PsnBefore>; // by PSN
+  struct KeptRoom {
+    size_t left;                                // requests that all connections may still keep
+    std::vector<KeptRequests::node_type> spare; // of those kept before
+  };
+
   Connection() = default;
   Connection(const packet::PeerKey &peer, uint8_t transport, uint32_t peer_qp, uint32_t pmtu)
       : key(peer), transport_(transport), port_(response_port(peer.number)), peer_qp_(peer_qp),
@@ -51,11 +66,10 @@ public:
     has_expected_ = true;
   }
 
-  // Processes a request for this QP and transport. `bth` points to its BTH. `kept_room`: how many
-  // requests all connections may still keep.
+  // Processes a request for this QP and transport. `bth` points to its BTH.
   void receive(const uint8_t *bth, const roce_packet &packet, const ResponderOptions &options,
-               RespondCounts &counts, size_t &kept_room);
-  void forget_kept(size_t &kept_room);
+               RespondCounts &counts, KeptRoom &kept_room);
+  void forget_kept(KeptRoom &kept_room);
 
   bool has_responses() const { return !responses_.empty(); }
   bool reads_next() const { return !responses_.empty() && responses_.front().kind == Kind::Read; }
@@ -95,17 +109,8 @@ private:
     const roce_packet &packet;
     const ResponderOptions &options;
     RespondCounts &counts;
-    size_t &kept_room;
+    KeptRoom &kept_room;
     uint32_t psns;
-  };
-  struct Kept {
-    roce_packet packet{};
-    // An atomic's, or with a memory any request's, with XRCETH and AtomicETH at most.
-    std::array<uint8_t, ROCE_BTH_LEN + 4 + 28> bth{};
-    std::vector<uint8_t> payload; // with a memory
-  };
-  struct PsnBefore {
-    bool operator()(uint32_t a, uint32_t b) const { return roce_psn_diff(a, b) < 0; }
   };
   enum class Inside : uint8_t { Nothing, Send, Write };
 
@@ -113,7 +118,7 @@ private:
   uint32_t psns_of(const roce_packet &packet) const;
   bool is_qpn_reused(const Context &c, int32_t distance) const;
   bool may_start(const Context &c);
-  void start_at(uint32_t psn, size_t &kept_room);
+  void start_at(uint32_t psn, KeptRoom &kept_room);
   void ahead(const Context &c);
   void ask_for_expected();
   void keep(const Context &c);
@@ -166,7 +171,7 @@ private:
   uint32_t read_first_ = 0, read_psns_ = 0; // first PSN and number of PSNs of the newest READ
   Ring<Response> responses_;
   Ring<AtomicResult> atomics_;
-  std::map<uint32_t, Kept, PsnBefore> kept_; // by PSN, all after expected_
+  KeptRequests kept_; // all after expected_
 };
 
 } // namespace xr::responder

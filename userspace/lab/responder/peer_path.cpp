@@ -62,9 +62,9 @@ uint16_t response_port(uint32_t qpn) {
 }
 
 PeerPath::PeerPath(std::span<const uint8_t> frame, const roce_packet &packet,
-                   const ResponseTos &tos, size_t &budget)
+                   const ResponseTos &tos, bool headers_only, size_t &budget)
     : identity_(identity(frame, packet)), path_(path_back(frame, packet, tos.answer)), tos_(tos),
-      budget_(budget) {}
+      headers_only_(headers_only), budget_(budget) {}
 
 std::string PeerPath::identity(std::span<const uint8_t> frame, const roce_packet &packet) {
   const uint8_t *l3 = frame.data() + packet.l3;
@@ -104,11 +104,14 @@ const packet::Template *PeerPath::make(uint8_t opcode, uint32_t payload, AckKind
   const uint32_t key = kind.index() << 24 | static_cast<uint32_t>(opcode) << 16 | payload;
   if (const auto found = templates_.find(key); found != templates_.end())
     return found->second.get();
-  const size_t cost = sizeof(packet::Template) + payload + 256;
+  const size_t cost = sizeof(packet::Template) + (headers_only_ ? 0 : payload) + 256;
   if (cost > budget_)
     return nullptr;
-  auto made = packet::Template::make(path_for(opcode, kind), headers_of(opcode, kind),
-                                     packet::counting_payload(payload));
+  const packet::Path path = path_for(opcode, kind);
+  const packet::Headers headers = headers_of(opcode, kind);
+  auto made = headers_only_
+                  ? packet::Template::make_headers(path, headers, payload)
+                  : packet::Template::make(path, headers, packet::counting_payload(payload));
   if (!made.ok())
     return nullptr;
   budget_ -= cost;
@@ -136,7 +139,7 @@ PeerPath *PeerPaths::find_or_add(std::span<const uint8_t> frame, const roce_pack
     return found->second.get();
   if (paths_.size() >= room_)
     return nullptr;
-  auto made = std::make_unique<PeerPath>(frame, packet, tos_, budget_);
+  auto made = std::make_unique<PeerPath>(frame, packet, tos_, headers_only_, budget_);
   return (paths_[identity] = std::move(made)).get();
 }
 

@@ -37,7 +37,7 @@ class PeerPath {
 public:
   // `budget`: bytes that all templates of all paths may still use.
   PeerPath(std::span<const uint8_t> frame, const roce_packet &packet, const ResponseTos &tos,
-           size_t &budget);
+           bool headers_only, size_t &budget);
 
   // True if the frame came over the same path.
   bool matches(std::span<const uint8_t> frame, const roce_packet &packet) const;
@@ -58,6 +58,7 @@ private:
   std::string identity_;
   packet::Path path_;
   ResponseTos tos_;
+  bool headers_only_;
   size_t &budget_;
   // ACKNOWLEDGE packets, the most frequent ones: of RC, then of XRC, by AckKind.
   std::array<const packet::Template *, 8> acks_{};
@@ -67,7 +68,9 @@ private:
 // All paths, at most `room`.
 class PeerPaths {
 public:
-  PeerPaths(size_t room, const ResponseTos &tos) : room_(room), tos_(tos) {}
+  // `headers_only`: as in ResponderOptions.
+  PeerPaths(size_t room, const ResponseTos &tos, bool headers_only)
+      : room_(room), tos_(tos), headers_only_(headers_only) {}
   // The path of a frame, added if it is new. nullptr: the table is full.
   PeerPath *find_or_add(std::span<const uint8_t> frame, const roce_packet &packet);
 
@@ -76,6 +79,7 @@ private:
 
   size_t room_, budget_ = kTemplateBytes;
   ResponseTos tos_;
+  bool headers_only_;
   std::unordered_map<std::string, std::unique_ptr<PeerPath>> paths_;
 };
 

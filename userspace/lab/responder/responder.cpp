@@ -25,10 +25,14 @@ packet::PeerKey connection_key(const packet::Address &peer, uint32_t qpn, uint8_
 } // namespace
 
 Responder::State::State(const ResponderOptions &given)
-    : options(given), latency(given.latency), addresses_(given.addresses),
-      paths_(given.qps, {given.ack_tos, given.nak_tos.value_or(given.ack_tos),
-                         static_cast<uint8_t>(given.cnp_dscp << 2 | given.cnp_ecn)}),
-      index_(given.qps), cnp_(options.cnp_pacing, options.qps), cm_(options) {
+    : options(given), addresses_(given.addresses),
+      paths_(given.qps,
+             {given.ack_tos, given.nak_tos.value_or(given.ack_tos),
+              static_cast<uint8_t>(given.cnp_dscp << 2 | given.cnp_ecn)},
+             given.headers_only),
+      index_(given.qps), cnp_(options.cnp_pacing, options.qps) {
+  if (given.sink)
+    latency = std::make_unique<stamps::OneWay>(given.latency);
   std::sort(addresses_.begin(), addresses_.end());
   if (options.control.kind != congestion::Control::Kind::None)
     pacing_.emplace(0, options.control, options.line_bits);
@@ -68,7 +72,7 @@ void Responder::State::sink(uint64_t now, std::span<const uint8_t> frame,
   counts.responses_seen += (packet.info & ROCE_OP_RESPONSE) != 0;
   counts.ce += packet.ecn == ROCE_ECN_CE;
   if (const auto stamp = packet::read_stamp(frame, packet))
-    latency.add(packet, *stamp, now);
+    latency->add(packet, *stamp, now);
 }
 
 bool Responder::State::is_mine(const roce_packet &packet) {
@@ -178,11 +182,13 @@ Connection *Responder::State::connect(const packet::PeerKey &key, uint32_t peer_
   connection->pace = pace;
   connection->alive = true;
   if (options.connection_counts)
-    connection->own =
-        &connection_counts.emplace_back(ConnectionCounts{.peer = key.address,
-                                                         .own_qp = key.number & ROCE_PSN_MASK,
-                                                         .peer_qp = peer_qp,
-                                                         .counts = {}});
+    connection->own = connection_counts
+                          .emplace_back(std::make_unique<ConnectionCounts>(
+                              ConnectionCounts{.peer = key.address,
+                                               .own_qp = key.number & ROCE_PSN_MASK,
+                                               .peer_qp = peer_qp,
+                                               .counts = {}}))
+                          .get();
   index_.insert(key, connection);
   return connection;
 }
@@ -225,7 +231,9 @@ void Responder::State::receive_mad(std::span<const uint8_t> frame, const roce_pa
     counts.cm_other_version++;
     return;
   }
-  const CmReaction reaction = cm_.receive(packet::source_of(packet), *message, counts);
+  if (!cm_)
+    cm_ = std::make_unique<CmListener>(options);
+  const CmReaction reaction = cm_->receive(packet::source_of(packet), *message, counts);
   if (reaction.ended)
     close_connection(*reaction.ended);
   if (reaction.made)
@@ -261,8 +269,8 @@ void Responder::State::arrived(uint64_t now, std::span<const uint8_t> frame,
 // Frames and bytes are counted of the port already.
 const RespondCounts &Responder::State::sum() {
   sum_ = counts;
-  for (const ConnectionCounts &own : connection_counts) {
-    RespondCounts part = own.counts;
+  for (const auto &own : connection_counts) {
+    RespondCounts part = own->counts;
     part.frames = part.bytes = 0;
     add(sum_, part);
   }
@@ -309,13 +317,14 @@ uint64_t Responder::wake_at() const { return state_->wake_at(); }
 const RespondCounts &Responder::counts() const { return state_->sum(); }
 
 void Responder::each_connection(const std::function<void(const ConnectionCounts &)> &use) const {
-  for (const ConnectionCounts &own : state_->connection_counts)
-    use(own);
+  for (const auto &own : state_->connection_counts)
+    use(*own);
 }
 
 // What the responder counts of all stays.
 void Responder::clear_connections(const std::function<bool(const ConnectionCounts &)> &which) {
-  for (ConnectionCounts &own : state_->connection_counts) {
+  for (const auto &counts : state_->connection_counts) {
+    ConnectionCounts &own = *counts;
     if (!which(own))
       continue;
     add(state_->counts, own.counts);
@@ -324,6 +333,9 @@ void Responder::clear_connections(const std::function<bool(const ConnectionCount
 }
 
 void Responder::qp_rates(uint64_t now, std::vector<QpRate> &rows) { state_->qp_rates(now, rows); }
-const stamps::OneWay &Responder::latency() const { return state_->latency; }
+const stamps::OneWay &Responder::latency() const {
+  static const stamps::OneWay kNone;
+  return state_->latency ? *state_->latency : kNone;
+}
 
 } // namespace xr::responder

@@ -58,7 +58,8 @@ struct ResponderOptions {                 // NOLINT(clang-analyzer-optin.perform
   bool check_icrc = true;          // count and drop frames with a wrong iCRC, as RNICs do
   // Received frames end after their headers, as in a simulation, which has no payload: for a
   // responder that does not read it (no check_icrc, no sink). RDMA CM gets no answer. What differs
-  // from packet to packet (packet::Fields) is read from the parsed packet alone.
+  // from packet to packet (packet::Fields) is read from the parsed packet alone. Templates are
+  // those of make_headers().
   bool headers_only = false;
   bool cm_v1 = true, cm_v2 = true;   // RoCE versions whose RDMA CM is answered
   std::optional<uint16_t> cm_reject; // the reason with which every REQ is rejected

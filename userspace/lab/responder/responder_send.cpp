@@ -10,7 +10,7 @@ constexpr size_t kMaxQueuedFrames = 65536;
 constexpr unsigned kTurn = 16;
 
 uint32_t length_of(const packet::Outgoing &out) {
-  return static_cast<uint32_t>(out.shape ? out.shape->bytes().size() : out.raw.size());
+  return static_cast<uint32_t>(out.shape ? out.shape->size() : out.raw.size());
 }
 
 } // namespace
@@ -26,7 +26,7 @@ void Responder::State::enqueue(const QueueEntry &entry) {
 
 void Responder::State::enqueue(std::vector<uint8_t> raw) {
   if (queued_frames_ < kMaxQueuedFrames)
-    raws_.push_back(std::move(raw));
+    raws_.push(std::move(raw));
   enqueue(QueueEntry{});
 }
 
@@ -75,7 +75,7 @@ bool Responder::State::send(uint64_t now, packet::Outgoing &out) {
     send_template(*entry.path, {.opcode = ROCE_OPCODE_CNP}, fields, out);
   } else {
     send_raw(std::move(raws_.front()), out);
-    raws_.pop_front();
+    raws_.pop();
   }
   return true;
 }
@@ -125,8 +125,8 @@ void Responder::State::send_template(PeerPath &path, const ResponsePacket &respo
 void Responder::State::send_memory(PeerPath &path, const ResponsePacket &response,
                                    const packet::Fields &fields, packet::Outgoing &out) {
   if (read_data_used_ == read_data_.size())
-    read_data_.emplace_back();
-  const std::span<uint8_t> data(read_data_[read_data_used_++].data(), response.payload);
+    read_data_.push_back(std::make_unique<std::array<uint8_t, kLongestPayload>>());
+  const std::span<uint8_t> data(read_data_[read_data_used_++]->data(), response.payload);
   options.memory->read(response.va, data);
   if (const packet::Template *shape = path.template_for(response.opcode, response.payload))
     out = {.shape = shape, .fields = fields, .payload = data};

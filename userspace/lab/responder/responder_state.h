@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -37,8 +38,8 @@ struct Responder::State {
 
   ResponderOptions options;
   RespondCounts counts; // of what no connection counts
-  std::deque<ConnectionCounts> connection_counts;
-  stamps::OneWay latency;
+  std::vector<std::unique_ptr<ConnectionCounts>> connection_counts;
+  std::unique_ptr<stamps::OneWay> latency; // of a sink
 
 private:
   static constexpr size_t kLongestPayload = 4096;
@@ -105,9 +106,9 @@ private:
   congestion::BasicNotificationPoint<QueueEntry> cnp_;
   std::optional<congestion::QpPacing> pacing_; // of READ responses
   std::vector<Connection *> paced_;            // by number in pacing_
-  CmListener cm_;
-  // Requests that all connections may still keep: 200 MB, or with their payload 280 MB.
-  size_t kept_room_ = size_t{1} << (options.memory ? 16 : 20);
+  std::unique_ptr<CmListener> cm_;             // nullptr: nobody asked it yet
+  // 200 MB, or with their payload 280 MB.
+  Connection::KeptRoom kept_room_{.left = size_t{1} << (options.memory ? 16 : 20), .spare = {}};
   uint32_t mad_psn_ = 0;
   RespondCounts sum_;
 
@@ -116,9 +117,9 @@ private:
   uint32_t waiting_ = 0;                       // bit n: paused_queues_[n] has entries
   unsigned turn_ = 0;                          // packets sent for the QP at the front
   size_t queued_frames_ = 0;                   // entries of the queue that are not connections
-  std::deque<std::vector<uint8_t>> raws_;      // the frames of Raw entries, in order
+  Ring<std::vector<uint8_t>> raws_;            // the frames of Raw entries, in order
   std::vector<std::vector<uint8_t>> sent_raw_; // keeps the raw frames of the last next() valid
-  std::deque<std::array<uint8_t, kLongestPayload>>
+  std::vector<std::unique_ptr<std::array<uint8_t, kLongestPayload>>>
       read_data_; // keeps payload from the memory valid
   size_t read_data_used_ = 0;
 };

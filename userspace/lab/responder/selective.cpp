@@ -14,12 +14,17 @@ void Connection::keep(const Context &c) {
     c.counts.duplicates++;
     return;
   }
-  if (kept_.size() >= c.options.most_kept || !c.kept_room) {
+  if (kept_.size() >= c.options.most_kept || !c.kept_room.left) {
     c.counts.kept_no_room++;
     return;
   }
   c.counts.kept++;
-  c.kept_room--;
+  c.kept_room.left--;
+  if (auto &spare = c.kept_room.spare; !spare.empty()) {
+    spare.back().key() = c.packet.psn;
+    kept_.insert(std::move(spare.back()));
+    spare.pop_back();
+  }
   Kept &kept = kept_[c.packet.psn];
   kept.packet = c.packet;
   if (c.options.memory) {
@@ -29,8 +34,8 @@ void Connection::keep(const Context &c) {
     std::copy_n(c.bth, kept.bth.size() - (transport_ == ROCE_XRC ? 0 : 4), kept.bth.begin());
 }
 
-void Connection::forget_kept(size_t &kept_room) {
-  kept_room += kept_.size();
+void Connection::forget_kept(KeptRoom &kept_room) {
+  kept_room.left += kept_.size();
   kept_.clear();
 }
 
@@ -41,15 +46,15 @@ void Connection::take_kept(const Context &c) {
     const int32_t ahead = roce_psn_diff(kept_.begin()->first, expected_);
     if (ahead > 0)
       break;
-    const auto node = kept_.extract(kept_.begin());
-    c.kept_room++;
+    auto node = kept_.extract(kept_.begin());
+    c.kept_room.left++;
     const Kept &kept = node.mapped();
-    if (ahead < 0) {
-      c.counts.duplicates++;
-      continue;
-    }
-    if (!in_order({kept.bth.data(), kept.payload.data(), kept.packet, c.options, c.counts,
-                   c.kept_room, psns_of(kept.packet)}))
+    c.counts.duplicates += ahead < 0;
+    const bool go_on =
+        ahead < 0 || in_order({kept.bth.data(), kept.payload.data(), kept.packet, c.options,
+                               c.counts, c.kept_room, psns_of(kept.packet)});
+    c.kept_room.spare.push_back(std::move(node));
+    if (!go_on)
       break;
   }
   filling_ = false;

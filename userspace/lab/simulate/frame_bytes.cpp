@@ -49,8 +49,7 @@ void take_headers(FramePool &pool, HeldFrame &held, const std::vector<uint8_t> &
 void write_bytes(FramePool &pool, const wire::Frame &frame, std::vector<uint8_t> &bytes) {
   const HeldFrame &held = pool[frame.handle];
   if (held.shape) {
-    bytes.assign(held.shape->bytes().begin(), held.shape->bytes().end());
-    held.shape->stamp(bytes.data(), held.fields);
+    held.shape->write_whole(bytes, held.fields);
     if (held.bad_icrc)
       held.shape->spoil_icrc(bytes.data());
   } else {

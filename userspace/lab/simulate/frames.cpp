@@ -37,7 +37,7 @@ wire::Frame hold_raw(FramePool &pool, uint32_t handle, const packet::Outgoing &p
   uint8_t *headers = pool.raw(held).data();
   if (packet.shape) {
     const packet::Layout &layout = packet.shape->layout();
-    held.length = static_cast<uint32_t>(packet.shape->bytes().size());
+    held.length = packet.shape->size();
     held.raw_headers = static_cast<uint8_t>(layout.payload);
     packet.shape->write_headers(headers, packet.fields);
     if (packet.damage == packet::Damage::Pad)
@@ -101,7 +101,7 @@ wire::Frame hold(FramePool &pool, uint32_t handle, const packet::Outgoing &packe
   const packet::Template &shape = *packet.shape;
   held.shape = &shape;
   held.fields = packet.fields;
-  held.length = static_cast<uint32_t>(shape.bytes().size());
+  held.length = shape.size();
   const packet::Layout &layout = shape.layout();
   held.addresses = pool.hashes() && layout.bth - layout.l3 == ROCE_IPV4_LEN + ROCE_UDP_LEN
                        ? uint64_t{packet::destination_of(shape.known())[3]} << 32 |
