@@ -71,8 +71,8 @@ void World::start_flow(uint32_t number) {
     run.source = std::make_unique<requester::ReliableSource>(std::move(flows), congestion::Rate{},
                                                              line, reliability);
   } else {
-    run.source =
-        std::make_unique<requester::OpenSource>(std::move(flows), congestion::Rate{}, line, false);
+    run.source = std::make_unique<requester::OpenSource>(std::move(flows), congestion::Rate{}, line,
+                                                         false, true);
   }
   part_at_now(hosts_[run.src].part).go_on_sending(number);
 }

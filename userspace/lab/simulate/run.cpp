@@ -54,6 +54,8 @@ inline void World::run_events(uint64_t ns, Next next_event, Run run_event) {
     const uint64_t at = std::min(event, action);
     if (at > ns)
       break;
+    if (at >= window_ends_) [[unlikely]]
+      end_flows();
     now_ = at;
     if (action <= event) {
       const Action next = actions_.top();
@@ -63,6 +65,8 @@ inline void World::run_events(uint64_t ns, Next next_event, Run run_event) {
     }
     run_event(std::min(action, ns + 1));
   }
+  if (window_ends_ != kNever && (window_ends_ <= ns || ns == scenario_.duration_ns))
+    end_flows();
   now_ = std::max(now_, ns);
 }
 
@@ -74,10 +78,18 @@ void World::run_until(uint64_t ns) {
           totals_.events++;
           run_fluid_event();
         });
-  if (parts_.size() > 1)
+  if (divided())
     return run_events(
         ns, [this] { return next_event(); },
-        [this](uint64_t end) { run_window(std::min(end, now_ + lookahead_)); });
+        [&](uint64_t end) {
+          // Edges at multiples of the lookahead: who runs in other steps has the same.
+          const uint64_t edge = (now_ / lookahead_ + 1) * lookahead_;
+          run_window(std::min(end, edge));
+          if (end == ns + 1 && end < edge && ns < scenario_.duration_ns)
+            window_ends_ = edge;
+          else
+            end_flows();
+        });
   Part &all = *parts_.front();
   run_events(
       ns, [&] { return all.next(); }, [&](uint64_t) { all.run_event(); });
@@ -123,7 +135,12 @@ void World::run_window(uint64_t end) {
     }
     part->notes_.clear();
   }
-  for (const auto &part : parts_) {
+}
+
+// Of flows without ACKs it is known at the end of a window that all has arrived.
+void World::end_flows() {
+  window_ends_ = kNever;
+  for (const auto &part : parts_)
     std::erase_if(part->ending_, [&](const Part::Ending &ending) {
       FlowRun &run = flows_[ending.flow];
       if (run.source && !part->all_arrived(run))
@@ -133,7 +150,6 @@ void World::run_window(uint64_t end) {
         part->finish_flow(ending.flow);
       return true;
     });
-  }
   count_finished();
 }
 

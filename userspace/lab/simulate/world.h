@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "base/crew.h"
 #include "congestion/qp_rates.h"
 #include "model/experiment.h"
 #include "progress/summary.h"
 #include "simulate/capture_file.h"
-#include "simulate/crew.h"
 #include "simulate/fluid.h"
 #include "simulate/nodes.h"
 #include "simulate/part.h"
@@ -99,6 +99,7 @@ private:
   void run_events(uint64_t ns, Next next_event, Run run_event);
   uint64_t next_event() const;
   void run_window(uint64_t end);
+  void end_flows();
   void act(const Action &action);
   void change(uint32_t number);
   void pause(uint32_t number);
@@ -197,9 +198,10 @@ private:
   FrameTotals totals_;               // of all parts, as of the last totals()
   std::vector<std::unique_ptr<Part>> parts_;
   std::deque<Crossing> crossings_;
-  uint64_t lookahead_ = 0; // the least delay of a crossing
-  std::string why_whole_;  // it has one part: why
-  unsigned filling_ = 0;   // the boxes into which this window puts
+  uint64_t lookahead_ = 0;        // the least delay of a crossing
+  std::string why_whole_;         // it has one part: why
+  uint64_t window_ends_ = kNever; // of one that was left in it
+  unsigned filling_ = 0;          // the boxes into which this window puts
   Crew crew_;
   std::vector<Switch> switches_; // node: number + network_.hosts
   std::vector<std::unique_ptr<Port>> ports_;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simulate/crew.h"
+#include "base/crew.h"
 
 #include "base/processors.h"
 
-namespace xr::simulate {
+namespace xr {
 
 namespace {
 
@@ -81,4 +81,4 @@ void Crew::each(uint32_t count, const std::function<void(uint32_t)> &run) {
     changed(busy_, left, spins_);
 }
 
-} // namespace xr::simulate
+} // namespace xr

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace xr::simulate {
+namespace xr {
 
 class Crew {
 public:
@@ -45,4 +45,4 @@ private:
   alignas(64) std::atomic<uint32_t> busy_{0};
 };
 
-} // namespace xr::simulate
+} // namespace xr
