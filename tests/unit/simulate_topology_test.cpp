@@ -173,8 +173,8 @@ TEST(SimulateTopology, FatTreesHaveTheirSize) {
   const Network network = build_network(tree(4, 0));
   EXPECT_EQ(network.nodes[0], "host-1");
   EXPECT_EQ(network.nodes[16], "edge-1-1");
-  EXPECT_EQ(network.next_hops[16][15].size(), 2U); // to the aggregation switches
-  EXPECT_EQ(network.next_hops[16][0].size(), 1U);
+  EXPECT_EQ(network.next_hops[16].to(15).size(), 2U); // to the aggregation switches
+  EXPECT_EQ(network.next_hops[16].to(0).size(), 1U);
   EXPECT_EQ(refusal(tree(3, 0)), "a fat-tree of k: 3 is not possible");
 }
 

@@ -57,8 +57,10 @@ Status World::build() {
   XR_TRY(build_jobs());
   for (const FlowSetup &flow : scenario_.flows)
     needs_ |= flow.flow.control.needs();
-  if (needs_ & XDP_ROCE_NEEDS_HOPS)
+  if (needs_ & XDP_ROCE_NEEDS_HOPS) {
     flow_hops_.resize(scenario_.flows.size());
+    frames_.keep_hops();
+  }
   divide();
   build_ports();
   build_routes();
@@ -223,17 +225,18 @@ void World::build_router(Router &router, uint32_t node, uint64_t salt) {
   router.routes.clear();
   router.groups.clear();
   router.flowlets.clear();
-  std::map<std::vector<uint32_t>, uint32_t> groups;
-  for (const std::vector<uint32_t> &wires : network_.next_hops[node]) {
+  const Network::NextHops &hops = network_.next_hops[node];
+  std::vector<uint32_t> routes; // by set
+  for (const std::vector<uint32_t> &wires : hops.sets) {
     if (wires.size() <= 1) {
-      router.routes.push_back(wires.empty() ? kNone : wires.front());
+      routes.push_back(wires.empty() ? kNone : wires.front());
       continue;
     }
-    const auto [group, added] = groups.try_emplace(wires, router.groups.size());
-    if (added)
-      router.groups.push_back(wires);
-    router.routes.push_back(Router::kGroup | group->second);
+    routes.push_back(Router::kGroup | static_cast<uint32_t>(router.groups.size()));
+    router.groups.push_back(wires);
   }
+  for (const uint32_t set : hops.of_host)
+    router.routes.push_back(routes[set]);
   router.turn.assign(router.groups.size(), 0);
 }
 

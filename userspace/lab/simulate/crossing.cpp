@@ -4,13 +4,6 @@
 
 namespace xr::simulate {
 
-void Crossing::Box::clear() {
-  frames.clear();
-  raws.clear();
-  hops.clear();
-  pauses.clear();
-}
-
 // All that the link has sent, with the times when it arrives: these are not in this window.
 void Part::hand_over(uint32_t wire) {
   Port &port = *ports_[wire];
@@ -18,16 +11,7 @@ void Part::hand_over(uint32_t wire) {
   wire::Frame frame;
   while (port.link.take_sent(now_, frame)) {
     soonest_ = std::min(soonest_, frame.due);
-    HeldFrame held = pool_[frame.handle];
-    if (!held.shape) [[unlikely]] {
-      box.raws.push_back(pool_.raw(held));
-      held.raw = static_cast<uint32_t>(box.raws.size() - 1);
-    }
-    if (world_.needs_ & XDP_ROCE_NEEDS_HOPS) [[unlikely]] {
-      box.hops.push_back(frame.handle < hops_.size() ? hops_[frame.handle] : HopStack{});
-    }
-    box.frames.push_back({frame, held});
-    pool_.give_back(frame.handle);
+    box.frames.push_back(frame);
   }
 }
 
@@ -40,26 +24,14 @@ void Part::take_boxes() {
   for (const uint32_t number : into_) {
     Crossing &crossing = world_.crossings_[number];
     Crossing::Box &box = crossing.boxes[world_.filling_ ^ 1];
-    if (box.empty())
+    if (box.frames.empty() && box.pauses.empty())
       continue;
+    for (const wire::Frame &frame : box.frames)
+      crossing.frames.push(frame);
     for (const Port::Pause &pause : box.pauses)
       crossing.pauses.push(pause);
-    for (size_t i = 0; i < box.frames.size(); i++) {
-      auto &[frame, held] = box.frames[i];
-      frame.handle = pool_.take();
-      const uint32_t raw = held.raw;
-      HeldFrame &here = pool_[frame.handle] = held;
-      if (!here.shape) [[unlikely]] {
-        pool_.take_raw(here);
-        pool_.raw(here) = box.raws[raw];
-      }
-      if (!box.hops.empty()) [[unlikely]] {
-        forget_hops(frame.handle);
-        hops_[frame.handle].take(box.hops[i]);
-      }
-      crossing.frames.push(frame);
-    }
-    box.clear();
+    box.frames.clear();
+    box.pauses.clear();
     queue_.set_first(crossing.entity, next_of(crossing));
   }
 }

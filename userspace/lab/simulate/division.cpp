@@ -118,7 +118,8 @@ Part::Part(World &world, uint32_t number, Members members)
     : world_(world), scenario_(world.scenario_), network_(world.network_), ports_(world.ports_),
       switches_(world.switches_), hosts_(world.hosts_), flows_(world.flows_),
       points_(world.points_), number_(number), into_(std::move(members.crossings)),
-      queue_(members.wires.size() + members.hosts.size() + into_.size() + members.points) {
+      queue_(members.wires.size() + members.hosts.size() + into_.size() + members.points),
+      pool_(world.frames_) {
   for (const uint32_t wire : members.wires)
     entities_.push_back({EntityKind::Wire, wire});
   for (const uint32_t host : members.hosts)

@@ -25,9 +25,9 @@ bool has_bad_icrc(const std::vector<uint8_t> &bytes) {
          icrc_check(bytes.data(), static_cast<uint32_t>(bytes.size()), packet) == Icrc::Bad;
 }
 
-void write_raw(FramePool &pool, const HeldFrame &held, std::vector<uint8_t> &bytes) {
+void write_raw(const HeldFrame &held, std::vector<uint8_t> &bytes) {
   bytes.assign(held.length, 0);
-  std::copy_n(pool.raw(held).data(), held.raw_headers, bytes.data());
+  std::copy_n(held.raw->data(), held.raw_headers, bytes.data());
   roce_packet packet;
   if (held.length == held.raw_headers || !roce_is_roce(parse_bytes(bytes, packet)))
     return;
@@ -36,11 +36,11 @@ void write_raw(FramePool &pool, const HeldFrame &held, std::vector<uint8_t> &byt
     bytes[packet.end - 1] ^= 0xff;
 }
 
-void take_headers(FramePool &pool, HeldFrame &held, const std::vector<uint8_t> &bytes) {
-  pool.take_raw(held);
+void take_headers(HeldFrame &held, const std::vector<uint8_t> &bytes) {
+  held.take_raw();
   held.length = static_cast<uint32_t>(bytes.size());
   held.raw_headers = static_cast<uint8_t>(std::min<size_t>(bytes.size(), kHeaders));
-  std::copy_n(bytes.data(), held.raw_headers, pool.raw(held).data());
+  std::copy_n(bytes.data(), held.raw_headers, held.raw->data());
   held.bad_icrc = has_bad_icrc(bytes);
 }
 
@@ -53,7 +53,7 @@ void write_bytes(FramePool &pool, const wire::Frame &frame, std::vector<uint8_t>
     if (held.bad_icrc)
       held.shape->spoil_icrc(bytes.data());
   } else {
-    write_raw(pool, held, bytes);
+    write_raw(held, bytes);
   }
   if (!frame.marked)
     return;
@@ -72,34 +72,41 @@ void take_changes(FramePool &pool, wire::Frame &frame, const std::vector<uint8_t
     return;
   }
   if (held.shape) {
-    take_headers(pool, held, after);
+    take_headers(held, after);
   } else {
-    std::copy_n(after.data(), held.raw_headers, pool.raw(held).data());
+    std::copy_n(after.data(), held.raw_headers, held.raw->data());
     held.bad_icrc = has_bad_icrc(after);
   }
   frame.marked = false; // the bytes have the mark
-  read_classes(pool.raw(held).data(), frame);
+  read_classes(held.raw->data(), frame);
 }
 
 wire::Frame hold_bytes(FramePool &pool, uint32_t handle, const std::vector<uint8_t> &bytes) {
   HeldFrame &held = pool[handle];
-  held = {};
-  take_headers(pool, held, bytes);
+  held.flow = 0;
+  held.request = false;
+  take_headers(held, bytes);
   wire::Frame frame;
   frame.handle = handle;
   frame.length = held.length;
-  read_classes(pool.raw(held).data(), frame);
+  read_classes(held.raw->data(), frame);
   return frame;
 }
 
 wire::Frame copy_frame(FramePool &pool, uint32_t handle, const wire::Frame &frame) {
-  const HeldFrame from = pool[frame.handle]; // the pool may grow
+  const HeldFrame &from = pool[frame.handle];
   HeldFrame &held = pool[handle];
-  held = from;
-  if (!from.shape) {
-    pool.take_raw(held);
-    pool.raw(held) = pool.raw(from);
-  }
+  held.fields = from.fields;
+  held.length = from.length;
+  held.destination = from.destination;
+  held.flow = from.flow;
+  held.raw_headers = from.raw_headers;
+  held.bad_icrc = from.bad_icrc;
+  held.request = from.request;
+  held.addresses = from.addresses;
+  held.shape = from.shape;
+  if (!from.shape)
+    held.take_raw() = *from.raw;
   wire::Frame twin = frame;
   twin.handle = handle;
   return twin;

@@ -33,8 +33,7 @@ uint64_t load64(const uint8_t *from) {
 
 wire::Frame hold_raw(FramePool &pool, uint32_t handle, const packet::Outgoing &packet) {
   HeldFrame &held = pool[handle];
-  pool.take_raw(held);
-  uint8_t *headers = pool.raw(held).data();
+  uint8_t *headers = held.take_raw().data();
   if (packet.shape) {
     const packet::Layout &layout = packet.shape->layout();
     held.length = packet.shape->size();
@@ -119,13 +118,13 @@ wire::Frame hold(FramePool &pool, uint32_t handle, const packet::Outgoing &packe
   return frame;
 }
 
-roce_class parse_held(FramePool &pool, const HeldFrame &frame, bool marked, roce_packet &packet) {
+roce_class parse_held(const HeldFrame &frame, bool marked, roce_packet &packet) {
   roce_class class_;
   if (frame.shape) [[likely]] {
     class_ = frame.shape->parsed(frame.fields, packet);
   } else {
     packet = {};
-    const uint8_t *headers = pool.raw(frame).data();
+    const uint8_t *headers = frame.raw->data();
     const int found =
         roce_parse(headers, headers + frame.raw_headers, roce_swap16(ROCE_UDP_PORT), &packet);
     class_ = static_cast<roce_class>(roce_check_length(found, frame.length, &packet));
@@ -137,10 +136,10 @@ roce_class parse_held(FramePool &pool, const HeldFrame &frame, bool marked, roce
   return class_;
 }
 
-std::span<const uint8_t> headers_of(FramePool &pool, const HeldFrame &frame) {
+std::span<const uint8_t> headers_of(const HeldFrame &frame) {
   if (frame.shape) [[likely]]
     return frame.shape->bytes().first(frame.shape->layout().payload);
-  return {pool.raw(frame).data(), frame.raw_headers};
+  return {frame.raw->data(), frame.raw_headers};
 }
 
 PathKey path_key(const uint8_t *headers, uint32_t l3) {
@@ -150,9 +149,9 @@ PathKey path_key(const uint8_t *headers, uint32_t l3) {
   return {.ip = ip, .ports = roce_be32(ip + ROCE_IPV6_LEN + (ip[6] == ROCE_IPPROTO_UDP ? 0 : 4))};
 }
 
-PathKey path_key(FramePool &pool, const HeldFrame &frame) {
+PathKey path_key(const HeldFrame &frame) {
   if (!frame.shape) [[unlikely]] {
-    const uint8_t *headers = pool.raw(frame).data();
+    const uint8_t *headers = frame.raw->data();
     return path_key(headers, l3_offset(headers));
   }
   if (frame.addresses) [[likely]] // without a look at the template, which is far away

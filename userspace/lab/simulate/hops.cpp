@@ -9,9 +9,9 @@
 namespace xr::simulate {
 
 void Part::left(const wire::Link &link, const wire::Frame &frame, uint64_t now, uint64_t before) {
-  if (!pool_[frame.handle].request || frame.handle >= hops_.size())
+  if (!pool_[frame.handle].request)
     return;
-  HopStack &stack = hops_[frame.handle];
+  HopStack &stack = pool_.hops(frame.handle);
   if (stack.count < stack.hops.size())
     stack.hops[stack.count++] = {.time_ns = now,
                                  .tx_bytes = before,
@@ -19,24 +19,18 @@ void Part::left(const wire::Link &link, const wire::Frame &frame, uint64_t now, 
                                  .rate = static_cast<double>(link.spec().rate)};
 }
 
-void Part::forget_hops(uint32_t handle) {
-  if (handle >= hops_.size())
-    hops_.resize(std::max<size_t>(handle + 1, 2 * hops_.size()));
-  hops_[handle].count = 0;
-}
-
 void Part::keep_hops(uint32_t flow, uint32_t handle) {
-  world_.flow_hops_[flow].take(hops_[handle]);
+  world_.flow_hops_[flow].take(pool_.hops(handle));
 }
 
 // A response echoes the newest request that its flow's receiver has seen.
 void Part::answer_hops(uint32_t flow, uint32_t handle) {
-  forget_hops(handle);
-  hops_[handle].take(world_.flow_hops_[flow]);
+  pool_.hops(handle).take(world_.flow_hops_[flow]);
 }
 
 std::span<const xdp_roce_hop> Part::hops_of(uint32_t handle) const {
-  return {hops_[handle].hops.data(), hops_[handle].count};
+  const HopStack &stack = pool_.hops(handle);
+  return {stack.hops.data(), stack.count};
 }
 
 // The RTT of a full packet and its ACK without queues.

@@ -185,13 +185,13 @@ void Part::enqueue(Host &host, const packet::Outgoing &packet, uint32_t flow) {
     held.destination = flows_[flow].dst;
     flows_[flow].in_flight++;
     if (world_.needs_ & XDP_ROCE_NEEDS_HOPS) [[unlikely]]
-      forget_hops(handle);
+      pool_.hops(handle).count = 0;
     if (!world_.first_psns_.empty()) [[unlikely]]
       note_first_psn(held);
   } else {
     held.flow = held.shape ? flow_of_qp(held.fields.dest_qp) : flow_of_raw(held);
     held.destination =
-        held.flow != kNone ? flows_[held.flow].src : destination_of(headers_of(pool_, held).data());
+        held.flow != kNone ? flows_[held.flow].src : destination_of(headers_of(held).data());
     if (world_.needs_ & XDP_ROCE_NEEDS_HOPS && held.flow != kNone) [[unlikely]]
       answer_hops(held.flow, handle);
   }
@@ -228,9 +228,8 @@ uint32_t Part::flow_of_qp(uint32_t qp) const {
 
 uint32_t Part::flow_of_raw(const HeldFrame &frame) {
   roce_packet packet;
-  return roce_is_roce(parse_held(pool_, frame, false, packet))
-             ? flow_of_qp(roce_key_qp(&packet.key))
-             : kNone;
+  return roce_is_roce(parse_held(frame, false, packet)) ? flow_of_qp(roce_key_qp(&packet.key))
+                                                        : kNone;
 }
 
 // A template belongs to its requester, which therefore remains until its last frame is gone.
@@ -252,7 +251,7 @@ void Part::receive(uint32_t host, const wire::Frame &frame, uint32_t overhead) {
     capture_arrival(host, frame);
   const HeldFrame &held = pool_[frame.handle];
   roce_packet packet;
-  const roce_class class_ = parse_held(pool_, held, frame.marked, packet);
+  const roce_class class_ = parse_held(held, frame.marked, packet);
   const uint32_t number = roce_is_roce(class_) ? held.flow : kNone;
   if (number != kNone) {
     FlowRun &run = flows_[number];
@@ -273,7 +272,7 @@ void Part::receive(uint32_t host, const wire::Frame &frame, uint32_t overhead) {
       run.arrived_ns = now_;
     }
     if (!held.bad_icrc) {
-      const std::span<const uint8_t> bytes = headers_of(pool_, held);
+      const std::span<const uint8_t> bytes = headers_of(held);
       if (response)
         receive_response(number, bytes, class_, packet);
       else

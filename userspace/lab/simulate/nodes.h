@@ -19,7 +19,6 @@
 #include "responder/responder.h"
 #include "simulate/scenario.h"
 #include "wire/link.h"
-#include "xdp-roce/congestion.h"
 
 namespace xr::simulate {
 
@@ -89,18 +88,6 @@ struct Sending {
 
   uint64_t earliest() const {
     return !ready.empty() ? 0 : waiting.empty() ? kNever : waiting.top().time;
-  }
-};
-
-// The hops that a request has passed, or of the request that a response answers.
-struct HopStack {
-  std::array<xdp_roce_hop, 8> hops;
-  uint32_t count = 0;
-
-  // Those that there are: a frame has few.
-  void take(const HopStack &other) {
-    count = other.count;
-    std::copy_n(other.hops.begin(), count, hops.begin());
   }
 };
 

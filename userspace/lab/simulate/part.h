@@ -36,16 +36,8 @@ struct Point {
 // A link between two parts. Its sender's part fills one box while the receiver's empties the other.
 struct Crossing {
   struct Box {
-    struct Sent {
-      wire::Frame frame; // leaves the link at frame.due
-      HeldFrame held;    // without template: `raw` is an index here
-    };
-    std::vector<Sent> frames;
-    std::vector<FramePool::Raw> raws;
-    std::vector<HopStack> hops; // of each frame, where they are needed
+    std::vector<wire::Frame> frames; // they arrive when they are due
     std::vector<Port::Pause> pauses;
-    bool empty() const { return frames.empty() && pauses.empty(); }
-    void clear();
   };
   uint32_t wire = 0, entity = 0; // the entity is the receiver's
   std::array<Box, 2> boxes;
@@ -184,7 +176,6 @@ private:
   // hops.cpp
   void left(const wire::Link &link, const wire::Frame &frame, uint64_t now,
             uint64_t before) override;
-  void forget_hops(uint32_t handle);
   void keep_hops(uint32_t flow, uint32_t handle);
   void answer_hops(uint32_t flow, uint32_t handle);
   std::span<const xdp_roce_hop> hops_of(uint32_t handle) const;
@@ -210,8 +201,7 @@ private:
   EventQueue queue_;
   FramePool pool_;
   FrameTotals totals_;
-  std::vector<HopStack> hops_; // by frame, where they are needed
-  std::vector<QpRate> rates_;  // scratch
+  std::vector<QpRate> rates_; // scratch
   std::vector<uint8_t> bytes_, before_;
   std::vector<Note> notes_;
   std::vector<Ending> ending_;

@@ -134,7 +134,7 @@ void Part::leave_rules(Point &point, wire::Frame &frame) {
 // What must keep its order: the packets for a QP.
 uint64_t Part::stream_of(const HeldFrame &held) {
   roce_packet packet;
-  const bool roce = roce_is_roce(parse_held(pool_, held, false, packet));
+  const bool roce = roce_is_roce(parse_held(held, false, packet));
   return mix(uint64_t{held.destination} << 32 | (roce ? roce_key_qp(&packet.key) : 0));
 }
 

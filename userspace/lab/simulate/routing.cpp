@@ -45,10 +45,10 @@ uint32_t Part::choose(Router &at, uint32_t route, const HeldFrame &held) {
   case Routing::Kind::SprayRoundRobin:
     return group[at.turn[number]++ % group.size()];
   case Routing::Kind::Flowlet:
-    return flowlet_wire(at, route, path_hash(path_key(pool_, held), at.salt));
+    return flowlet_wire(at, route, path_hash(path_key(held), at.salt));
   }
   const bool by_qp = scenario_.routing.fields == Routing::Fields::Qpn;
-  return world_.choose_by_hash(at, route, path_key(pool_, held), by_qp ? qp_of(held) : 0);
+  return world_.choose_by_hash(at, route, path_key(held), by_qp ? qp_of(held) : 0);
 }
 
 // The DestQP of the frame, 0 if it has none.
@@ -56,7 +56,7 @@ uint32_t Part::qp_of(const HeldFrame &held) {
   if (held.shape) [[likely]]
     return held.fields.dest_qp;
   roce_packet packet;
-  return roce_is_roce(parse_held(pool_, held, false, packet)) ? roce_key_qp(&packet.key) : 0;
+  return roce_is_roce(parse_held(held, false, packet)) ? roce_key_qp(&packet.key) : 0;
 }
 
 uint32_t Part::flowlet_wire(Router &at, uint32_t route, uint64_t flow) {

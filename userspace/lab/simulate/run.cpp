@@ -17,6 +17,7 @@ constexpr uint64_t kQuantumBits = 512;
 const FrameTotals &World::totals() {
   const uint64_t events = totals_.events; // of a fluid
   totals_ = {};
+  int64_t in_use = 0;
   totals_.events = fluid_ ? events : 0;
   for (const auto &part : parts_) {
     const FrameTotals &own = part->totals_;
@@ -24,14 +25,12 @@ const FrameTotals &World::totals() {
     totals_.made += own.made;
     totals_.received += own.received;
     totals_.dropped += own.dropped;
-    totals_.in_flight += part->pool_.in_use();
+    in_use += part->pool_.in_use();
     totals_.pauses += own.pauses;
     totals_.hops += own.hops;
     totals_.events += own.events;
   }
-  for (const Crossing &crossing : crossings_)
-    for (const Crossing::Box &box : crossing.boxes)
-      totals_.in_flight += box.frames.size();
+  totals_.in_flight = static_cast<uint64_t>(in_use);
   return totals_;
 }
 

@@ -153,12 +153,12 @@ Status check_connected(const Topology &topology) {
     leaving[network.wires[i].from] = i;
   const auto reaches = [&network](uint32_t node, uint32_t host) {
     return node == host ||
-           (!network.next_hops[node].empty() && !network.next_hops[node][host].empty());
+           (!network.next_hops[node].of_host.empty() && !network.next_hops[node].to(host).empty());
   };
   for (uint32_t node = 0; node < network.hosts; node++)
     for (uint32_t host = 0; host < network.hosts; host++)
-      if (!reaches(node, host) &&
-          !(network.next_hops[node].empty() && reaches(network.wires[leaving[node]].to, host)))
+      if (!reaches(node, host) && !(network.next_hops[node].of_host.empty() &&
+                                    reaches(network.wires[leaving[node]].to, host)))
         return Error{fmt::format("the graph is not connected: there is no path from {} to {}",
                                  network.nodes[node], network.nodes[host]),
                      "add a link; hosts do not forward frames"};
@@ -167,7 +167,8 @@ Status check_connected(const Topology &topology) {
 
 } // namespace
 
-// Breadth-first from each host; hosts forward nothing.
+// Breadth-first from each host; hosts forward nothing. Of the hosts whose only link is to the same
+// switch, from the first: all other nodes reach them by the same wires.
 void route(Network &network, const std::vector<bool> &down) {
   const size_t nodes = network.nodes.size();
   std::vector<std::vector<uint32_t>> leaving(nodes);
@@ -178,14 +179,37 @@ void route(Network &network, const std::vector<bool> &down) {
       leaving[network.wires[i].from].push_back(i);
   }
   network.next_hops.assign(nodes, {});
-  std::vector<size_t> forwarding;
-  for (size_t node = 0; node < nodes; node++)
+  std::vector<std::map<std::vector<uint32_t>, uint32_t>> known(nodes); // sets
+  std::vector<uint32_t> forwarding;
+  for (uint32_t node = 0; node < nodes; node++)
     if (node >= network.hosts || links[node] > 1) {
-      network.next_hops[node].resize(network.hosts);
+      network.next_hops[node] = {std::vector<uint32_t>(network.hosts), {{}}};
+      known[node][{}] = 0;
       forwarding.push_back(node);
     }
-  std::vector<uint32_t> distance(nodes), queue;
+  const auto set = [&](uint32_t node, uint32_t host, std::vector<uint32_t> wires) {
+    Network::NextHops &hops = network.next_hops[node];
+    const auto [entry, added] =
+        known[node].try_emplace(wires, static_cast<uint32_t>(hops.sets.size()));
+    if (added)
+      hops.sets.push_back(std::move(wires));
+    hops.of_host[host] = entry->second;
+  };
+  std::vector<uint32_t> distance(nodes), queue, wires;
+  std::vector<uint32_t> first(nodes, UINT32_MAX); // by switch: the first host that has only it
   for (uint32_t host = 0; host < network.hosts; host++) {
+    const uint32_t only =
+        links[host] == 1 && !leaving[host].empty() ? leaving[host].front() : UINT32_MAX;
+    if (only != UINT32_MAX && (down.empty() || !down[only ^ 1])) {
+      const uint32_t at = network.wires[only].to;
+      if (const uint32_t other = first[at]; other != UINT32_MAX) {
+        for (const uint32_t node : forwarding)
+          network.next_hops[node].of_host[host] = network.next_hops[node].of_host[other];
+        set(at, host, {only ^ 1});
+        continue;
+      }
+      first[at] = host;
+    }
     std::fill(distance.begin(), distance.end(), UINT32_MAX);
     distance[host] = 0;
     queue = {host};
@@ -197,15 +221,17 @@ void route(Network &network, const std::vector<bool> &down) {
         distance[to] = distance[queue[at]] + 1;
         queue.push_back(to);
       }
-    for (const size_t node : forwarding) {
+    for (const uint32_t node : forwarding) {
       if (node == host)
         continue;
       uint32_t nearest = UINT32_MAX;
       for (const uint32_t wire : leaving[node])
         nearest = std::min(nearest, distance[network.wires[wire].to]);
+      wires.clear();
       for (const uint32_t wire : leaving[node])
         if (nearest != UINT32_MAX && distance[network.wires[wire].to] == nearest)
-          network.next_hops[node][host].push_back(wire);
+          wires.push_back(wire);
+      set(node, host, wires);
     }
   }
 }

@@ -41,8 +41,14 @@ struct Network {
   std::vector<std::string> nodes;
   uint32_t hosts = 0;
   std::vector<Wire> wires; // wire 2i + 1 is the other direction of wire 2i
-  // next_hops[node][host]: wires on shortest paths, ascending; empty for hosts with one link.
-  std::vector<std::vector<std::vector<uint32_t>>> next_hops;
+  // The wires of a node that are on shortest paths, ascending: sets[of_host[host]]. Without
+  // of_host: a host with one link.
+  struct NextHops {
+    std::vector<uint32_t> of_host;
+    std::vector<std::vector<uint32_t>> sets; // sets[0]: none
+    const std::vector<uint32_t> &to(uint32_t host) const { return sets[of_host[host]]; }
+  };
+  std::vector<NextHops> next_hops; // by node
 
   // The second link between the same two nodes has the name "A:B/2".
   std::string queue_name(uint32_t wire) const {

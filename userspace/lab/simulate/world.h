@@ -196,6 +196,7 @@ private:
   std::vector<uint32_t> first_psns_; // by QP from kFirstQp on, with `reorder`; kNone: none sent
   std::vector<bool> down_;           // by wire; empty: none was ever down
   FrameTotals totals_;               // of all parts, as of the last totals()
+  FrameStore frames_;
   std::vector<std::unique_ptr<Part>> parts_;
   std::deque<Crossing> crossings_;
   uint64_t lookahead_ = 0;        // the least delay of a crossing
