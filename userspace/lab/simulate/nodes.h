@@ -34,17 +34,17 @@ struct alignas(64) Port {
     wire::PfcOut frame;
   };
 
-  uint64_t fluid_busy_ns = 0;
-  uint64_t busy_ns() const { return link.totals().busy_ns + fluid_busy_ns; }
-  uint64_t most_rate = 0;        // bit/s, of all that it had; 0: it follows a trace
-  uint64_t cut_until = 0;        // frames that arrive until then were on the link when it went down
+  uint64_t cut_until = 0;        // frames that arrive until then were on it when it went down
   uint32_t from = 0, to = 0;     // nodes
-  uint8_t ingress = 0;           // number of the port of `to` that these frames enter
-  uint32_t point = kNone;        // what its frames pass: index of World's points
   uint32_t part = 0, entity = 0; // the part of `from`, and there
   uint32_t crossing = kNone;     // it leads to another part: index of World's crossings
-  Ring<Pause> pauses;            // PFC frames that propagate
+  uint32_t point = kNone;        // what its frames pass: index of World's points
+  uint8_t ingress = 0;           // number of the port of `to` that these frames enter
   wire::Link link;
+  Ring<Pause> pauses;     // PFC frames that propagate
+  uint64_t most_rate = 0; // bit/s, of all that it had; 0: it follows a trace
+  uint64_t fluid_busy_ns = 0;
+  uint64_t busy_ns() const { return link.totals().busy_ns + fluid_busy_ns; }
   // When the measured time began; the backlog is reset then.
   struct Mark {
     uint64_t frames = 0, marks = 0, drops = 0, xoffs = 0, paused_ns = 0, busy_ns = 0;

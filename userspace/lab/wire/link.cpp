@@ -39,6 +39,8 @@ uint32_t Link::remove_first(Fifo &fifo) {
 }
 
 unsigned Link::class_of(const Frame &frame) const {
+  if (one_class_ && frame.pcp == kNoPcp)
+    return 0;
   if (frame.pcp != kNoPcp && (!spec_.by_dscp || frame.dscp == kNoDscp))
     return frame.pcp & (kLinkClasses - 1);
   return frame.dscp == kNoDscp ? 0 : spec_.map[frame.dscp & 63];
@@ -49,8 +51,10 @@ void Link::count_backlog(uint64_t now) {
   if (now > counted_at_) {
     if (times_)
       times_->backlog.add(backlog_, now - counted_at_);
-    else
+    else if (backlog_)
       backlog_sizes_.add(backlog_, now - counted_at_);
+    else
+      zero_ns_ += now - counted_at_;
     counted_at_ = now;
   }
 }
@@ -88,9 +92,9 @@ LinkDrop Link::enqueue(uint64_t now, const Frame &frame) {
   counts.bytes_in += frame.length;
   if (down_)
     return refuse(counts, frame, LinkDrop::Down);
-  if (spec_.mtu && ip_bytes(frame) > spec_.mtu)
+  if (limited_ && ip_bytes(frame) > spec_.mtu)
     return refuse(counts, frame, LinkDrop::Mtu);
-  Queue &queue = queues_[queue_of(priority)];
+  Queue &queue = queue_at(queue_of(priority));
   if (send_at_once(frame, priority, queue, counts))
     return LinkDrop::None;
   if (!queue.bytes)
@@ -125,7 +129,7 @@ LinkDrop Link::enqueue(uint64_t now, const Frame &frame) {
 // short. False: it is another case, and nothing was done.
 bool Link::send_at_once(const Frame &frame, unsigned priority, Queue &queue,
                         LinkClassCounts &counts) {
-  if (backlogged_ | paused_ | declared_ || bits_.free_at() > clock_ || trace_ ||
+  if (backlogged_ | paused_ | declared_ || bits_.free_at() > clock_ || traced_ ||
       queue.aqm.at_enqueue() || !queue.aqm.passes(0) || frame.length > queue.share ||
       !buffer_->passes(frame.length))
     return false;
@@ -142,7 +146,7 @@ bool Link::send_at_once(const Frame &frame, unsigned priority, Queue &queue,
   counts_->wire_frames++;
   counts_->wire_bytes += frame.length;
   uint64_t finished = clock_;
-  if (spec_.rate) {
+  if (rated_) {
     finished = bits_.send(clock_, frame.length + overhead_);
     counts_->busy_ns += finished - clock_;
   }
@@ -162,7 +166,7 @@ void Link::push(const Frame &frame, unsigned priority, bool headroom) {
   append(fifos_[priority], index);
   backlogged_ |= 1U << priority;
   backlog_ += frame.length;
-  Queue &queue = queues_[queue_of(priority)];
+  Queue &queue = queue_at(queue_of(priority));
   queue.bytes += frame.length;
   queue.buffered += headroom ? 0 : frame.length;
   counts_->classes[priority].backlog_frames++;
@@ -176,7 +180,7 @@ uint32_t Link::pop(uint64_t now, unsigned priority) {
     backlogged_ &= ~(1U << priority);
   count_backlog(now);
   backlog_ -= slot.frame.length;
-  Queue &queue = queues_[queue_of(priority)];
+  Queue &queue = queue_at(queue_of(priority));
   queue.bytes -= slot.frame.length;
   queue.buffered -= slot.headroom ? 0 : slot.frame.length;
   counts_->classes[priority].backlog_frames--;
@@ -215,7 +219,7 @@ uint32_t Link::dequeue(uint64_t now) {
   while (const uint32_t ready = backlogged_ & ~paused_at(now)) {
     const unsigned priority = choose(ready);
     const unsigned number = queue_of(priority);
-    Queue &queue = queues_[number];
+    Queue &queue = queue_at(number);
     const uint32_t index = pop(now, priority);
     Frame &frame = slots_[index].frame;
     const bool passed = !queue.aqm.on() || queue.aqm.at_enqueue() ||
@@ -256,16 +260,16 @@ void Link::sent(uint32_t index, uint64_t begins, uint64_t finished) {
   if (times_)
     times_->sojourn.add(finished - slot.entered);
   // A delay that becomes shorter does not let frames overtake others.
-  slot.entered = finished + spec_.delay;
+  slot.entered = finished + delay_;
   last_due_ = slot.frame.due = std::max(last_due_, slot.entered);
   append(wire_, index);
-  Queue &queue = queues_[queue_of(slot.priority)];
+  Queue &queue = queue_at(queue_of(slot.priority));
   if (!queue.bytes)
     queue.aqm.idle(finished);
 }
 
 uint64_t Link::next_service() const {
-  if (trace_)
+  if (traced_)
     return trace_.next();
   const uint64_t at = std::max(bits_.free_at(), clock_);
   if (backlogged_ & ~paused_at(at))
@@ -277,7 +281,7 @@ uint64_t Link::next_service() const {
 }
 
 void Link::serve_until(uint64_t now) {
-  if (trace_)
+  if (traced_)
     return serve_trace(now);
   while (backlogged_) {
     const uint64_t at = next_service();
@@ -288,7 +292,7 @@ void Link::serve_until(uint64_t now) {
     if (index == kNone)
       continue;
     uint64_t begins = at, finished = at;
-    if (spec_.rate) {
+    if (rated_) {
       begins = std::max(at, bits_.free_at());
       finished = bits_.send(begins, slots_[index].frame.length + overhead_);
       counts_->busy_ns += finished - begins;
@@ -327,7 +331,7 @@ uint64_t Link::next() const {
   if (!dropped_.empty())
     return clock_;
   uint64_t at = std::min(flap_next_, buffer_->next());
-  const bool early = !own_buffer_ || buffer_->next() != kNever;
+  const bool early = shares_ || buffer_->next() != kNever;
   if (!wire_.empty())
     at = std::min(at, slots_[wire_.head].frame.due);
   if ((backlogged_ || in_transit_ != kNone) && (early || wire_.empty()))

@@ -11,6 +11,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/draw.h"
@@ -120,10 +121,17 @@ public:
   const LinkTotals &totals() const { return *counts_; }
   const LinkCounts &counts() const { return *times_; } // with LinkSetup::times
   // Without: what LinkCounts::backlog is, since the last reset.
-  const Histogram &backlog_sizes() const { return backlog_sizes_; }
-  void reset_backlog_sizes() { backlog_sizes_ = {}; }
+  const Histogram &backlog_sizes() {
+    if (zero_ns_)
+      backlog_sizes_.add(0, std::exchange(zero_ns_, 0));
+    return backlog_sizes_;
+  }
+  void reset_backlog_sizes() {
+    backlog_sizes_ = {};
+    zero_ns_ = 0;
+  }
   const SharedBuffer &buffer() const { return *buffer_; }
-  const Aqm &aqm(unsigned queue) const { return queues_[queue].aqm; }
+  const Aqm &aqm(unsigned number) const { return queues_[place_of(number)].aqm; }
 
 private:
   static constexpr uint32_t kNone = UINT32_MAX;
@@ -182,38 +190,49 @@ private:
   void sent(uint32_t index, uint64_t begins, uint64_t finished);
   LinkDrop refuse(LinkClassCounts &counts, const Frame &frame, LinkDrop cause);
   void count_backlog(uint64_t now);
+  static unsigned place_of(unsigned number) { return number == Scheduler::kRest ? 0 : number + 1; }
+  Queue &queue_at(unsigned number) { return queues_[place_of(number)]; }
   unsigned queue_of(unsigned priority) const {
     return declared_ >> priority & 1 ? priority : Scheduler::kRest;
   }
 
-  // First what each frame needs, so that it is in few cache lines.
-  uint64_t clock_; // of the last event
+  // First what each frame needs, in few cache lines: the simulator has thousands of links.
+  alignas(64) uint64_t clock_; // of the last event
   uint64_t flap_next_ = kNever;
   uint64_t last_due_ = 0;
   uint64_t backlog_ = 0;    // bytes
   uint64_t counted_at_ = 0; // until when the backlog is in the histogram
   BitClock bits_;
-  LinkTotals *counts_;
+
+  alignas(64) LinkTotals *counts_;
   LinkCounts *times_; // nullptr: without
   SharedBuffer *buffer_;
   Departures *departures_;
-  uint64_t left_bytes_ = 0; // where departures_ is set
   std::vector<Slot> slots_;
   uint32_t free_ = kNone;
-  Fifo wire_; // serialising and propagating, in the order of their due times
-  Fifo dropped_;
-  uint32_t declared_ = 0;   // classes with a queue of their own
-  uint32_t backlogged_ = 0; // classes that have a frame
-  uint32_t paused_ = 0;
-  uint32_t in_transit_ = kNone; // of the trace
-  bool down_ = false;
   uint32_t overhead_ = 0;
-  uint64_t number_ = 0;
-  uint64_t draws_ = 0, seed_;
-  TraceCursor trace_;
-  std::array<Fifo, kLinkClasses> fifos_;
-  std::array<Queue, Scheduler::kQueues> queues_;
 
+  alignas(64) Fifo wire_; // serialising and propagating, in the order of their due times
+  Fifo dropped_;
+  uint32_t declared_ = 0;       // classes with a queue of their own
+  uint32_t backlogged_ = 0;     // classes that have a frame
+  uint32_t paused_ = 0;         // classes
+  uint32_t in_transit_ = kNone; // of the trace
+  uint64_t zero_ns_ = 0;        // without backlog, not yet in backlog_sizes_
+  uint64_t number_ = 0;
+  uint64_t draws_ = 0;
+  bool down_ = false;
+  // Of spec_, which is long: whether there are a rate, an MTU and a trace; whether all frames
+  // without a VLAN tag are of class 0; and whether others share buffer_.
+  bool rated_ = false, limited_ = false, traced_ = false, one_class_ = false, shares_ = false;
+
+  alignas(64) std::array<Queue, Scheduler::kQueues> queues_; // the rest first: queue_at()
+  std::array<Fifo, kLinkClasses> fifos_;
+  uint64_t delay_ = 0; // spec_.delay
+
+  uint64_t seed_;
+  uint64_t left_bytes_ = 0; // where departures_ is set
+  TraceCursor trace_;
   LinkSpec spec_;
   uint64_t line_rate_;
   std::unique_ptr<LinkCounts> own_counts_;

@@ -59,7 +59,8 @@ void Link::change(uint64_t now, const LinkSpec &spec, TracePointer trace) {
 
 void Link::apply(uint64_t now, TracePointer trace) {
   trace_.start(std::move(trace), now);
-  if (!trace_)
+  traced_ = static_cast<bool>(trace_);
+  if (!traced_)
     finish_transit(now);
   apply_classes(now);
 }
@@ -75,6 +76,11 @@ void Link::finish_transit(uint64_t now) {
 void Link::apply_classes(uint64_t now) {
   bits_.set_rate(std::max<uint64_t>(spec_.rate, 1));
   overhead_ = spec_.layer1 ? kLayer1Bytes : 0;
+  delay_ = spec_.delay;
+  rated_ = spec_.rate;
+  limited_ = spec_.mtu;
+  shares_ = !own_buffer_;
+  one_class_ = std::ranges::all_of(spec_.map, [](auto value) { return value == 0; });
   const uint32_t full = spec_.mtu ? spec_.mtu + kHeaders : kFullFrame;
   scheduler_.configure(spec_.classes, full);
   const uint64_t frame_ns = spec_.rate ? full * 8ULL * 1'000'000'000 / spec_.rate : 0;
@@ -86,14 +92,14 @@ void Link::apply_classes(uint64_t now) {
     queue.bytes = queue.buffered = 0;
   }
   for (unsigned i = 0; i < kLinkClasses; i++)
-    queues_[queue_of(i)].bytes += counts_->classes[i].backlog_bytes;
+    queue_at(queue_of(i)).bytes += counts_->classes[i].backlog_bytes;
   for (unsigned i = 0; i < Scheduler::kQueues; i++) {
     const bool own = i < kLinkClasses && spec_.classes[i].own_aqm;
-    queues_[i].aqm.configure(own ? spec_.classes[i].aqm : spec_.aqm, frame_ns, now);
-    queues_[i].share = UINT64_MAX;
+    queue_at(i).aqm.configure(own ? spec_.classes[i].aqm : spec_.aqm, frame_ns, now);
+    queue_at(i).share = UINT64_MAX;
     if (i < kLinkClasses && spec_.classes[i].share < 100)
-      queues_[i].share = spec_.buffer / 100 * spec_.classes[i].share +
-                         spec_.buffer % 100 * spec_.classes[i].share / 100;
+      queue_at(i).share = spec_.buffer / 100 * spec_.classes[i].share +
+                          spec_.buffer % 100 * spec_.classes[i].share / 100;
   }
   apply_reserves();
 }
@@ -102,9 +108,9 @@ void Link::apply_classes(uint64_t now) {
 void Link::apply_reserves() {
   for (unsigned i = 0; i < kLinkClasses; i++)
     for (uint32_t index = fifos_[i].head; index != kNone; index = slots_[index].next)
-      queues_[queue_of(i)].buffered += slots_[index].headroom ? 0 : slots_[index].frame.length;
+      queue_at(queue_of(i)).buffered += slots_[index].headroom ? 0 : slots_[index].frame.length;
   for (unsigned i = 0; i < Scheduler::kQueues; i++) {
-    Queue &queue = queues_[i];
+    Queue &queue = queue_at(i);
     const uint32_t percent = i < kLinkClasses ? reserve_of(spec_, i) : reserve_of_rest(spec_);
     queue.reserve = std::min(queue.share, buffer_->limit() / 100 * percent / sharers_);
     buffer_->keep(0, queue.unused());
@@ -133,7 +139,7 @@ void Link::toggle(uint64_t now) {
   finish_transit(now);
   for (unsigned i = 0; i < Scheduler::kQueues; i++) {
     scheduler_.emptied(i);
-    queues_[i].aqm.idle(now);
+    queue_at(i).aqm.idle(now);
   }
 }
 
@@ -283,7 +289,7 @@ void Link::put_control(uint64_t now, const Frame &frame) {
   const uint32_t index = new_slot();
   Slot &slot = slots_[index];
   slot.frame = frame;
-  slot.entered = finished + spec_.delay;
+  slot.entered = finished + delay_;
   last_due_ = slot.frame.due = std::max(last_due_, slot.entered);
   append(wire_, index);
   counts_->wire_frames++;

@@ -6,7 +6,7 @@
 namespace xr::wire {
 
 SharedBuffer::SharedBuffer(uint64_t limit, const LinkPfc &pfc, uint64_t rate)
-    : limit_(limit), rate_(rate), pfc_(pfc) {}
+    : limit_(limit), pfc_(pfc), rate_(rate) {}
 
 SharedBuffer::Ingress &SharedBuffer::port(unsigned ingress) {
   if (ingress >= ports_.size())

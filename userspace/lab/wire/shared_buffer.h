@@ -94,13 +94,14 @@ private:
   void want(Ingress &port, unsigned priority, bool pause, uint64_t now);
   uint64_t refresh(const Ingress &port) const;
 
-  uint64_t limit_, rate_;
-  LinkPfc pfc_;
+  uint64_t limit_;
   uint64_t used_ = 0; // without headroom
   uint64_t kept_ = 0; // unused parts of all reserves
   uint64_t headroom_used_ = 0;
   uint64_t due_ = kNever; // the least of all ports
   std::vector<Ingress> ports_;
+  LinkPfc pfc_;
+  uint64_t rate_;
 };
 
 } // namespace xr::wire
