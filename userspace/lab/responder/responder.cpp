@@ -268,6 +268,8 @@ void Responder::State::arrived(uint64_t now, std::span<const uint8_t> frame,
 
 // Frames and bytes are counted of the port already.
 const RespondCounts &Responder::State::sum() {
+  if (connection_counts.empty())
+    return counts;
   sum_ = counts;
   for (const auto &own : connection_counts) {
     RespondCounts part = own->counts;

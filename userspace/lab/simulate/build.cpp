@@ -131,6 +131,7 @@ LinkSpec World::spec_of(uint32_t wire, const LinkSpec &given) const {
 
 void World::build_ports() {
   const size_t switches = network_.nodes.size() - network_.hosts;
+  memory_.expect(network_.wires.size() * sizeof(Port));
   hosts_.resize(network_.hosts);
   switches_.resize(switches);
   std::vector<unsigned> ports_of(network_.nodes.size());
@@ -171,7 +172,7 @@ void World::build_ports() {
       setup.departures = part_of[i];
     setup.buffer = host ? nullptr : switches_[between.from - network_.hosts].buffer.get();
     setup.sharers = host ? 1 : ports_of[between.from];
-    Port &port = *ports_.emplace_back(std::make_unique<Port>(spec_of(i, given), setup));
+    Port &port = *ports_.emplace_back(memory_.make<Port>(spec_of(i, given), setup));
     port.most_rate = port.link.spec().rate;
     port.from = between.from;
     port.to = between.to;

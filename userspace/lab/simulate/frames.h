@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "base/huge_pages.h"
 #include "packet/source.h"
 #include "wire/frame.h"
 #include "xdp-roce/congestion.h"
@@ -68,16 +69,16 @@ public:
     const uint32_t number = blocks_.fetch_add(1, std::memory_order_relaxed);
     if (number == kMostBlocks)
       throw std::bad_alloc();
-    Block &block = *(table_.get()[number] = new Block);
+    Block &block = *(table_.get()[number] = memory_.make<Block>());
     if (hops_)
       block.hops = std::make_unique<HopStack[]>(kBlock);
     return number * kBlock;
   }
   ~FrameStore() {
     for (uint32_t i = 0; i < blocks_; i++)
-      delete table_.get()[i];
+      table_.get()[i]->~Block();
   }
-  FrameStore() = default;
+  explicit FrameStore(HugePages &memory) : memory_(memory) {}
   FrameStore(const FrameStore &) = delete;
   FrameStore &operator=(const FrameStore &) = delete;
 
@@ -89,7 +90,7 @@ public:
   }
 
 private:
-  struct Block {
+  struct alignas(64) Block {
     std::array<HeldFrame, kBlock> frames;
     std::unique_ptr<HopStack[]> hops;
   };
@@ -102,6 +103,7 @@ private:
   std::unique_ptr<Block *, Free> table_{
       static_cast<Block **>(std::calloc(kMostBlocks, sizeof(Block *)))};
   std::atomic<uint32_t> blocks_{0};
+  HugePages &memory_;
   bool hops_ = false;
 };
 

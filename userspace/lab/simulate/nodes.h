@@ -53,6 +53,12 @@ struct alignas(64) Port {
   Mark measured, sampled;
 };
 
+// Its memory is the world's.
+struct DestroyPort {
+  void operator()(Port *port) const { port->~Port(); }
+};
+using PortPointer = std::unique_ptr<Port, DestroyPort>;
+
 // Where a node sends the frames for each host.
 struct Router {
   // By host: a wire, or where several are equally short kGroup | index in `groups`.

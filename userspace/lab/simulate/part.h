@@ -188,7 +188,7 @@ private:
   World &world_;
   const Scenario &scenario_;
   const Network &network_;
-  std::vector<std::unique_ptr<Port>> &ports_;
+  std::vector<PortPointer> &ports_;
   std::vector<Switch> &switches_;
   std::vector<Host> &hosts_;
   std::vector<FlowRun> &flows_;

@@ -196,7 +196,8 @@ private:
   std::vector<uint32_t> first_psns_; // by QP from kFirstQp on, with `reorder`; kNone: none sent
   std::vector<bool> down_;           // by wire; empty: none was ever down
   FrameTotals totals_;               // of all parts, as of the last totals()
-  FrameStore frames_;
+  HugePages memory_;                 // of ports and frames
+  FrameStore frames_{memory_};
   std::vector<std::unique_ptr<Part>> parts_;
   std::deque<Crossing> crossings_;
   uint64_t lookahead_ = 0;        // the least delay of a crossing
@@ -205,7 +206,7 @@ private:
   unsigned filling_ = 0;          // the boxes into which this window puts
   Crew crew_;
   std::vector<Switch> switches_; // node: number + network_.hosts
-  std::vector<std::unique_ptr<Port>> ports_;
+  std::vector<PortPointer> ports_;
   std::vector<Host> hosts_;
   std::vector<FlowRun> flows_;
   std::vector<uint32_t> flow_of_qp_; // from kFirstQp on

@@ -236,7 +236,7 @@ private:
   LinkSpec spec_;
   uint64_t line_rate_;
   std::unique_ptr<LinkCounts> own_counts_;
-  std::unique_ptr<LinkTotals> own_totals_;
+  LinkTotals own_totals_;
   Histogram backlog_sizes_;
   std::unique_ptr<SharedBuffer> own_buffer_;
   unsigned sharers_;

@@ -24,8 +24,7 @@ Link::Link(const LinkSpec &spec, const LinkSetup &setup)
     own_counts_ = std::make_unique<LinkCounts>();
     counts_ = times_ = own_counts_.get();
   } else if (!counts_) {
-    own_totals_ = std::make_unique<LinkTotals>();
-    counts_ = own_totals_.get();
+    counts_ = &own_totals_;
   }
   if (!buffer_) {
     own_buffer_ = std::make_unique<SharedBuffer>(spec.buffer, spec.pfc, setup.line_rate);
