@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frames and pauses from one part of the network to another.
+#include "base/prefetch.h"
 #include "simulate/world.h"
 
 namespace xr::simulate {
@@ -21,13 +22,23 @@ void Part::hand_over_pause(uint32_t wire, const Port::Pause &pause) {
 }
 
 void Part::take_boxes() {
-  for (const uint32_t number : into_) {
-    Crossing &crossing = world_.crossings_[number];
-    Crossing::Box &box = crossing.boxes[world_.filling_ ^ 1];
+  const unsigned filled = world_.filling_ ^ 1;
+  const auto box_of = [&](size_t i) -> Crossing::Box & {
+    return world_.crossings_[into_[i]].boxes[filled];
+  };
+  for (size_t i = 0; i < into_.size(); i++) {
+    if (i + 4 < into_.size())
+      prefetch(box_of(i + 4));
+    if (i + 2 < into_.size())
+      __builtin_prefetch(box_of(i + 2).frames.data());
+    Crossing &crossing = world_.crossings_[into_[i]];
+    Crossing::Box &box = crossing.boxes[filled];
     if (box.frames.empty() && box.pauses.empty())
       continue;
-    for (const wire::Frame &frame : box.frames)
+    for (const wire::Frame &frame : box.frames) {
+      prefetch(pool_[frame.handle]);
       crossing.frames.push(frame);
+    }
     for (const Port::Pause &pause : box.pauses)
       crossing.pauses.push(pause);
     box.frames.clear();

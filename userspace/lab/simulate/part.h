@@ -34,7 +34,7 @@ struct Point {
 };
 
 // A link between two parts. Its sender's part fills one box while the receiver's empties the other.
-struct Crossing {
+struct alignas(64) Crossing {
   struct Box {
     std::vector<wire::Frame> frames; // they arrive when they are due
     std::vector<Port::Pause> pauses;

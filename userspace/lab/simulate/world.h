@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <queue>
 #include <string>
 #include <vector>
@@ -199,7 +198,7 @@ private:
   HugePages memory_;                 // of ports and frames
   FrameStore frames_{memory_};
   std::vector<std::unique_ptr<Part>> parts_;
-  std::deque<Crossing> crossings_;
+  std::vector<Crossing> crossings_;
   uint64_t lookahead_ = 0;        // the least delay of a crossing
   std::string why_whole_;         // it has one part: why
   uint64_t window_ends_ = kNever; // of one that was left in it
