@@ -161,7 +161,8 @@ Result<ExperimentResult> run_virtual(const Experiment &experiment, const RunHook
                                      const std::string &out) {
   auto scenario = XR_TRY(with_rules(experiment, out));
   scenario.threads = hooks.threads;
-  auto simulation = XR_TRY(simulate::Simulation::make(scenario));
+  const bool fluid = scenario.fluid;
+  auto simulation = XR_TRY(simulate::Simulation::make(std::move(scenario)));
   if (hooks.threads > 1 && !simulation->whole().empty() && hooks.note)
     hooks.note(fmt::format("it runs on one thread: {}", simulation->whole()));
   VirtualRun run(experiment, hooks, *simulation);
@@ -171,8 +172,8 @@ Result<ExperimentResult> run_virtual(const Experiment &experiment, const RunHook
     if (!*status)
       return status->error();
   ExperimentResult result = run.result(hooks.answers);
-  if (scenario.fluid)
-    XR_TRY(compare_with_packets(scenario, result.measured));
+  if (fluid)
+    XR_TRY(compare_with_packets(XR_TRY(with_rules(experiment, out)), result.measured));
   return result;
 }
 

@@ -34,14 +34,14 @@ std::string like(const std::vector<std::string> &names) {
 
 } // namespace
 
-World::World(const Scenario &scenario)
-    : scenario_(scenario), network_(build_network(scenario.topology)) {}
+World::World(Scenario scenario)
+    : scenario_(std::move(scenario)), network_(build_network(scenario_.topology)) {}
 
-Result<std::unique_ptr<World>> World::make(const Scenario &scenario) {
+Result<std::unique_ptr<World>> World::make(Scenario scenario) {
   XR_TRY(check_topology(scenario.topology));
   if (!scenario.duration_ns)
     return Error{"the scenario has no duration", "duration: 100ms"};
-  std::unique_ptr<World> world(new World(scenario));
+  std::unique_ptr<World> world(new World(std::move(scenario)));
   XR_TRY(world->build());
   return world;
 }

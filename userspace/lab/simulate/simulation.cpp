@@ -12,8 +12,8 @@ struct Simulation::State {
 Simulation::Simulation(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Simulation::~Simulation() = default;
 
-Result<std::unique_ptr<Simulation>> Simulation::make(const Scenario &scenario) {
-  auto world = XR_TRY(World::make(scenario));
+Result<std::unique_ptr<Simulation>> Simulation::make(Scenario scenario) {
+  auto world = XR_TRY(World::make(std::move(scenario)));
   auto state = std::make_unique<State>(State{std::move(world)});
   return std::unique_ptr<Simulation>(new Simulation(std::move(state)));
 }

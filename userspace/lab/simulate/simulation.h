@@ -29,7 +29,7 @@ struct FrameTotals {
 class Simulation {
 public:
   // Errors: unknown names, flows that cannot be sent, impossible topologies; with a hint.
-  static Result<std::unique_ptr<Simulation>> make(const Scenario &scenario);
+  static Result<std::unique_ptr<Simulation>> make(Scenario scenario);
   ~Simulation();
   Simulation(const Simulation &) = delete;
   Simulation &operator=(const Simulation &) = delete;

@@ -130,7 +130,8 @@ Result<std::vector<FlowSetup>> listed_flows(std::string_view text, const FlowSet
   std::vector<FlowSetup> flows;
   for (size_t line = 1; !text.empty(); line++) {
     const size_t end = std::min(text.find('\n'), text.size());
-    const std::string row(text.substr(0, std::min(end, text.find('#'))));
+    const std::string_view whole = text.substr(0, end);
+    const std::string row(whole.substr(0, whole.find('#')));
     text.remove_prefix(std::min(end + 1, text.size()));
     const std::vector<std::string> words = parse::split(row);
     if (words.empty())

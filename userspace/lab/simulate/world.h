@@ -25,7 +25,7 @@ namespace xr::simulate {
 
 class World {
 public:
-  static Result<std::unique_ptr<World>> make(const Scenario &scenario);
+  static Result<std::unique_ptr<World>> make(Scenario scenario);
 
   void run_until(uint64_t ns);
   uint64_t now() const { return now_; }
@@ -55,7 +55,7 @@ private:
   };
   using Actions = std::priority_queue<Action, std::vector<Action>, std::greater<>>;
 
-  explicit World(const Scenario &scenario);
+  explicit World(Scenario scenario);
 
   // A flow without packets: its wires, and the bytes of headers of a message of one packet, of
   // its first and last packet, and of each other one.
