@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/draw.h"
+#include "base/processors.h"
 #include "simulate/simulation.h"
 #include "simulate/traffic.h"
 #include "spread.h"
@@ -225,7 +226,8 @@ void crowd_speed(uint64_t flows) {
     const auto empty = made(scenario);
     network = heap() - before;
   }
-  const Scenario scenario = crowded(crowd);
+  Scenario scenario = crowded(crowd);
+  scenario.threads = 1;
   const double before = heap() + network;
   const auto simulation = made(scenario);
   const double waiting = heap() - before;
@@ -236,7 +238,7 @@ void crowd_speed(uint64_t flows) {
     const uint64_t hops = simulation->totals().hops;
     const auto begin = both_clocks();
     while (simulation->totals().hops - hops < kFewestHops)
-      simulation->run_until(simulation->now() + 500);
+      simulation->run_until(simulation->now() + 4000);
     const auto end = both_clocks();
     const auto done = static_cast<double>(simulation->totals().hops - hops) / 1e6;
     time.hops.push_back(done / (end[0] - begin[0]));
@@ -250,6 +252,45 @@ void crowd_speed(uint64_t flows) {
     return;
   memory_of_one("memory of a flow that waits", waiting, flows);
   memory_of_one("memory of a flow that sends", sending, flows);
+}
+
+// A permutation of the 1,024 hosts of a fat tree by one thread, and beside it by `threads`.
+void by_threads(unsigned threads) {
+  constexpr uint64_t kStep = 20'000; // ns
+  Scenario scenario;
+  scenario.topology.kind = Topology::Kind::FatTree;
+  scenario.topology.k = 16;
+  scenario.topology.rate = 100 * kGbit;
+  scenario.duration_ns = kMs;
+  scenario.queue = wire::parse_link({"buffer", "16M", "red", "400k", "1600k", "20%"}).get();
+  for (unsigned i = 0; i < 1024; i++)
+    scenario.flows.push_back(flow_of("host-" + std::to_string(i + 1),
+                                     "host-" + std::to_string((i * 389 + 271) % 1024 + 1),
+                                     100'000'000, true));
+  std::erase_if(scenario.flows, [](const FlowSetup &flow) { return flow.src == flow.dst; });
+  scenario.threads = 1;
+  const auto one = made(scenario);
+  scenario.threads = threads;
+  const auto several = made(scenario);
+  Speeds speeds;
+  for (int i = 0; i < kPieces; i++) {
+    const uint64_t before = one->totals().hops, until = one->now() + kStep;
+    const double begin = seconds_of(CLOCK_MONOTONIC);
+    one->run_until(until);
+    const double middle = seconds_of(CLOCK_MONOTONIC);
+    several->run_until(until);
+    const double end = seconds_of(CLOCK_MONOTONIC);
+    if (one->totals().hops != several->totals().hops) {
+      std::fprintf(stderr, "simulate_bench: %u threads do something else than one\n", threads);
+      std::exit(1);
+    }
+    add(speeds, {end - middle, middle - begin}, static_cast<double>(one->totals().hops - before));
+  }
+  std::printf("a permutation of 1,024 hosts, %u threads (median of %d, and quartiles)\n", threads,
+              kPieces);
+  bench::print("packet-hops a second", bench::spread(speeds.hops), {}, " M");
+  bench::print("one thread's time / theirs", bench::spread(speeds.ratios),
+               threads == 2 ? bench::at_least(1.8) : bench::Target{});
 }
 
 // Processor time for 10^5 to `most` packets.
@@ -282,4 +323,6 @@ int main(int count, char **words) {
   memory({10'000, 8, 4, 16, 2 * kMs});
   for (const uint64_t flows : {16, 1024, 10'000, 65'536})
     crowd_speed(flows);
+  for (unsigned threads = 2; threads <= processor_count(); threads *= 2)
+    by_threads(threads);
 }

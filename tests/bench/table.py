@@ -53,6 +53,7 @@ RATIOS = [
     ("the simulator: the same, 65,536 flows", SIMULATOR, "65,536 flows send", "packet-hops a second"),
     ("the simulator: KiB of a flow that waits, of 65,536", SIMULATOR, "65,536 flows send", "memory of a flow that waits"),
     ("the simulator: KiB of a flow that sends, of 65,536", SIMULATOR, "65,536 flows send", "memory of a flow that sends"),
+    ("the simulator: two threads, to one, a permutation of 1,024 hosts", SIMULATOR, "a permutation of 1,024 hosts, 2 threads", "one thread's time / theirs"),
     ("`analyze --jobs 2` of one file, to one thread", ANALYZE, "analyze --jobs 2 on 1 file", "by the clock"),
     ("`analyze --jobs 2` of two files, to one thread", ANALYZE, "analyze --jobs 2 on 2 files", "by the clock"),
     ("`analyze`, rate to `tshark -T fields`", ANALYZE, "packets/s, start to end", OF_A_ROUND),

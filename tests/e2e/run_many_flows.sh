@@ -42,6 +42,16 @@ grep -q '^t_ns,.*,flow:flow-5000:goodput_bps' many/samples.csv || fail "samples.
 exits 0 xdp-roce run many.yaml --out again
 cmp many/series.csv again/series.csv || fail "two runs differ"
 
+# Any number of threads, the same files.
+for threads in 1 3; do
+  exits 0 xdp-roce run many.yaml --threads $threads --out threads-$threads
+  for file in flows.csv queues.csv samples.csv series.csv; do
+    cmp many/$file threads-$threads/$file || fail "$threads threads: another $file"
+  done
+done
+exits 0 xdp-roce run incast --threads 3
+grep -q 'one thread: it has fewer than 65 hosts' last.err || fail "a star says nothing of threads: $(cat last.err)"
+
 # A number, and all of them.
 list 300
 exits 0 xdp-roce run many.yaml --set sample-flows=100 --set 'expect=[]' --out hundred

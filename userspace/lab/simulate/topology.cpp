@@ -197,18 +197,17 @@ void route(Network &network, const std::vector<bool> &down) {
   };
   std::vector<uint32_t> distance(nodes), queue, wires;
   std::vector<uint32_t> first(nodes, UINT32_MAX); // by switch: the first host that has only it
+  std::vector<uint32_t> like(network.hosts);      // by host: one that is reached as it is
   for (uint32_t host = 0; host < network.hosts; host++) {
+    like[host] = host;
     const uint32_t only =
         links[host] == 1 && !leaving[host].empty() ? leaving[host].front() : UINT32_MAX;
     if (only != UINT32_MAX && (down.empty() || !down[only ^ 1])) {
       const uint32_t at = network.wires[only].to;
-      if (const uint32_t other = first[at]; other != UINT32_MAX) {
-        for (const uint32_t node : forwarding)
-          network.next_hops[node].of_host[host] = network.next_hops[node].of_host[other];
-        set(at, host, {only ^ 1});
+      like[host] = first[at] == UINT32_MAX ? host : first[at];
+      first[at] = like[host];
+      if (like[host] != host)
         continue;
-      }
-      first[at] = host;
     }
     std::fill(distance.begin(), distance.end(), UINT32_MAX);
     distance[host] = 0;
@@ -234,6 +233,12 @@ void route(Network &network, const std::vector<bool> &down) {
       set(node, host, wires);
     }
   }
+  for (const uint32_t node : forwarding)
+    for (uint32_t host = 0; host < network.hosts; host++)
+      network.next_hops[node].of_host[host] = network.next_hops[node].of_host[like[host]];
+  for (uint32_t host = 0; host < network.hosts; host++)
+    if (like[host] != host)
+      set(network.wires[leaving[host].front()].to, host, {leaving[host].front() ^ 1});
 }
 
 std::string_view kind_name(TopologyKind kind) {
