@@ -38,13 +38,13 @@ public:
                                std::span<const uint8_t> payload, int pad = -1,
                                bool stamped = false);
 
-  // Of frames with a counting_payload() of so many bytes, without memory for it, where hardly
+  // For frames with a counting_payload() of so many bytes, without memory for it, where hardly
   // anyone asks for their bytes: of what writes a frame, only write_headers(), write_whole() and
   // spoil_icrc() may be called.
   static Result<Template> make_headers(const Path &path, const Headers &headers, uint32_t payload,
                                        int pad = -1);
 
-  // Of make_headers() the headers.
+  // Those of make_headers() are the headers.
   std::span<const uint8_t> bytes() const { return frame_.bytes; }
   uint32_t size() const { return frame_.layout.end; } // of the frame
   const Layout &layout() const { return frame_.layout; }

@@ -101,7 +101,7 @@ private:
 
   // Pages of it that are not used take no memory.
   std::unique_ptr<Block *, Free> table_{
-      static_cast<Block **>(std::calloc(kMostBlocks, sizeof(Block *)))};
+      static_cast<Block **>(std::calloc(kMostBlocks, sizeof(void *)))};
   std::atomic<uint32_t> blocks_{0};
   HugePages &memory_;
   bool hops_ = false;

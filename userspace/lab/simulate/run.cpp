@@ -136,7 +136,7 @@ void World::run_window(uint64_t end) {
   }
 }
 
-// Of flows without ACKs it is known at the end of a window that all has arrived.
+// Whether all frames of a flow without ACKs have arrived is known at the end of a window.
 void World::end_flows() {
   window_ends_ = kNever;
   for (const auto &part : parts_)
