@@ -222,8 +222,8 @@ private:
   uint64_t number_ = 0;
   uint64_t draws_ = 0;
   bool down_ = false;
-  // What is asked of spec_, which is long: whether there are a rate, an MTU and a trace; whether all frames
-  // without a VLAN tag are of class 0; and whether others share buffer_.
+  // What is asked of spec_, which is long: whether there are a rate, an MTU and a trace; whether
+  // all frames without a VLAN tag are of class 0; and whether others share buffer_.
   bool rated_ = false, limited_ = false, traced_ = false, one_class_ = false, shares_ = false;
 
   alignas(64) std::array<Queue, Scheduler::kQueues> queues_; // the rest first: queue_at()
