@@ -154,7 +154,6 @@ TEST(SimulateThreads, EveryNumberGivesTheSameBytes) {
 TEST(SimulateThreads, StepsAndQuestionsChangeNothing) {
   for (uint64_t seed = 1; seed <= (kSanitized ? 10 : 60); seed++) {
     Scenario scenario = random_scenario(seed);
-    scenario.until_done = false; // its end is that of a window
     const std::string one = run_in(scenario, 1);
     ASSERT_EQ(run_in(scenario, 2, 97, true), one) << seed;
     scenario.divide_from = 1000;

@@ -57,7 +57,8 @@ std::vector<uint64_t> World::least_delays() const {
   for (const Event &event : scenario_.schedule)
     if (const auto wire = wire_named(event.target); event.kind == Event::Kind::Link && wire) {
       uint64_t &least = delays[wire.get()];
-      least = std::min(least, event.link.delay ? event.link.delay : least);
+      const uint64_t given = event.link.delay; // 0: the topology's
+      least = std::min(least, given ? given : network_.wires[wire.get()].delay);
     }
   if (scenario_.queue.delay)
     for (uint32_t i = 0; i < network_.wires.size(); i++)

@@ -53,8 +53,10 @@ inline void World::run_events(uint64_t ns, Next next_event, Run run_event) {
     const uint64_t at = std::min(event, action);
     if (at > ns)
       break;
-    if (at >= window_ends_) [[unlikely]]
-      end_flows();
+    if (at >= window_ends_) [[unlikely]] {
+      end_flows(); // which may end the run
+      continue;
+    }
     now_ = at;
     if (action <= event) {
       const Action next = actions_.top();
@@ -66,7 +68,7 @@ inline void World::run_events(uint64_t ns, Next next_event, Run run_event) {
   }
   if (window_ends_ != kNever && (window_ends_ <= ns || ns == scenario_.duration_ns))
     end_flows();
-  now_ = std::max(now_, ns);
+  now_ = std::max(now_, std::min(ns, scenario_.duration_ns));
 }
 
 void World::run_until(uint64_t ns) {
@@ -138,6 +140,8 @@ void World::run_window(uint64_t end) {
 
 // Whether all frames of a flow without ACKs have arrived is known at the end of a window.
 void World::end_flows() {
+  if (window_ends_ != kNever)
+    now_ = std::max(now_, std::min(window_ends_ - 1, scenario_.duration_ns));
   window_ends_ = kNever;
   for (const auto &part : parts_)
     std::erase_if(part->ending_, [&](const Part::Ending &ending) {

@@ -34,7 +34,6 @@ public:
   std::vector<ExperimentSample> take_samples() { return std::exchange(samples_, {}); }
   ExperimentMeasurement measure();
   Status close_captures();
-  unsigned threads() const { return crew_.threads(); }
   const std::string &whole() const { return why_whole_; }
 
   std::vector<std::string> flow_names, queue_names;
