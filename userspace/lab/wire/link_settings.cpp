@@ -57,6 +57,7 @@ void Link::change(uint64_t now, const LinkSpec &spec, TracePointer trace) {
 }
 
 void Link::apply(uint64_t now, TracePointer trace) {
+  delay_ = spec_.delay; // of the frame in transit too
   trace_.start(std::move(trace), now);
   traced_ = static_cast<bool>(trace_);
   if (!traced_)
