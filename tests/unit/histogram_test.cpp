@@ -139,6 +139,25 @@ TEST(Histogram, MergeEqualsAddingToOne) {
   EXPECT_EQ(one->min(), all->min());
 }
 
+TEST(Histogram, MappedIsTheSameFlat) {
+  std::mt19937_64 random(9);
+  const auto flat = std::make_unique<MappedHistogram>();
+  Histogram paged;
+  for (int i = 0; i < 5000; i++) {
+    const uint64_t value = random() >> (random() % 64), times = random() % 3;
+    flat->add(value, times);
+    paged.add(value, times);
+  }
+  const Histogram copied = *flat;
+  for (double q = 0; q <= 1; q += 0.01) {
+    EXPECT_EQ(paged.quantile(q), flat->quantile(q));
+    EXPECT_EQ(copied.quantile(q), flat->quantile(q));
+  }
+  paged.subtract(*flat);
+  EXPECT_EQ(paged.count(), 0U);
+  paged.each([](uint64_t, uint64_t, uint64_t) { ADD_FAILURE() << "a bucket is left"; });
+}
+
 TEST(Histogram, SubtractLeavesWhatCameLater) {
   const auto all = std::make_unique<Histogram>(), before = std::make_unique<Histogram>();
   for (const uint64_t value : {5, 100, 7'000'000})
