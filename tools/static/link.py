@@ -11,16 +11,20 @@ import sys
 
 build, root, program = (pathlib.Path(path).resolve() for path in sys.argv[1:])
 libraries = root / "usr/lib/x86_64-linux-gnu"
-source = build.parent.parent / "userspace/spec/rate/plugin.cpp"
 
-# The one file that a static program has another way.
+# The one library that a static program has another way (XR_STATIC of its CMakeLists.txt): its files, or they are one (unity builds).
 commands = subprocess.run(["ninja", "-C", build, "-t", "commands", "userspace/cli/xdp-roce"], check=True, capture_output=True,
                           text=True).stdout.splitlines()
-compile_plugin = next(line for line in commands if str(source) in line or line.endswith("rate/plugin.cpp"))
-plugin = program.with_suffix(".plugin.o")
-words = [word for word in shlex.split(compile_plugin) if not word.endswith("ccache")]
-words[words.index("-o") + 1] = str(plugin)
-subprocess.run(words + ["-DXR_STATIC"], check=True, cwd=build)
+others = []
+for line in commands:
+    if " -c " not in line or "/xr_rate.dir/" not in line:
+        continue
+    words = [word for word in shlex.split(line) if not word.endswith("ccache")]
+    others.append(program.with_suffix(f".{len(others)}.o"))
+    words[words.index("-o") + 1] = str(others[-1])
+    subprocess.run(words + ["-DXR_STATIC"], check=True, cwd=build)
+if not others:
+    sys.exit("link.py: nothing of xr_rate was compiled")
 
 link = shlex.split(next(line for line in reversed(commands) if re.search(r" -o userspace/cli/xdp-roce ", line)))
 link = [word for word in link if word not in (":", "&&") and not word.startswith("-Wl,-rpath")]
@@ -40,6 +44,7 @@ ours = [word for word in static if word.endswith(".a") and not word.startswith(s
 first = static.index(ours[0])
 # Archives refer to each other in any order.
 theirs = [str(libraries / f"lib{name}.a") for name in ("bpf", "xdp", "elf", "z", "tinfo", "ssl", "crypto", "crypt", "fmt", "yaml-cpp")]
-subprocess.run(static[:first] + ["-static-pie", str(plugin), "-Wl,--start-group"] + static[first:] + theirs + ["-Wl,--end-group"], check=True,
+subprocess.run(static[:first] + ["-static-pie", *map(str, others), "-Wl,--start-group"] + static[first:] + theirs + ["-Wl,--end-group"], check=True,
                cwd=build)
-plugin.unlink()
+for other in others:
+    other.unlink()
