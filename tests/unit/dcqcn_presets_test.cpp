@@ -8,7 +8,7 @@
 
 #include "rate/control.h"
 #include "rate/dcqcn_parameters.h"
-#include "rate/timely_parameters.h"
+#include "rate/table_parameters.h"
 #include "xdp-roce/congestion.h"
 
 namespace xr::congestion::dcqcn_presets_test {

@@ -54,8 +54,11 @@ void describe(Command command, Args &args) {
   for (const congestion::ControlRow &row : congestion::control_rows())
     if (std::ranges::find(shown, row.word) == shown.end())
       shown.emplace_back(row.word);
-  for (const std::string_view word : congestion::question_words())
-    asked.emplace_back(word);
+  for (const parse::LanguageWords *language : std::initializer_list<const parse::LanguageWords *>{
+           &congestion::question_language(), &congestion::steady_language()})
+    for (const std::string_view word : language->names())
+      if (std::ranges::find(asked, word) == asked.end())
+        asked.emplace_back(word);
   for (const char *name : {"dctcp", "hpcc", "swift", "copa"})
     asked.emplace_back(name);
   for (const congestion::ParameterRow &row : congestion::dcqcn_rows())
@@ -70,13 +73,13 @@ void describe(Command command, Args &args) {
       "its presets.\n         hpcc is the algorithm; after the word preset, or among presets only, "
       "the preset of DCQCN\n"
       "predict  " +
-      std::string(congestion::question_usage()) +
+      congestion::question_usage() +
       "\n         what DCQCN's model says: fixed point, convergence, stability. D of "
       "delay is the loop's,\n         without queueing (default 4us); start N R: so many "
       "flows start at R, the others at the line's rate;\n         for: time of the fluid "
       "model (default 400ms)\n"
       "predict  " +
-      std::string(congestion::steady_usage()) +
+      congestion::steady_usage() +
       "\n         what the papers of the others say: rates and queue of flows in equilibrium; rtt: "
       "of the path\n         without queues (default 4us); packet: a frame (default 1000 bytes); "
       "mark: where the switch's marks begin\n"

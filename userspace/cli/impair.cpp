@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "cli/output.h"
 #include "datapath/rules.h"
 #include "impair/action_table.h"
@@ -30,22 +31,13 @@ struct Args {
   std::string context() const { return fmt::format("impair {} {}", ifname, words.front()); }
 };
 
-// Breaks text into lines of at most kWidth characters.
-std::string wrapped(const std::string &text) {
-  constexpr size_t kWidth = 100;
-  std::string out;
-  size_t used = 0;
-  for (const std::string &word : parse::split(text)) {
-    const bool fits = used + 1 + word.size() <= kWidth;
-    out += out.empty() ? "" : fits ? " " : "\n";
-    used = fits && !out.empty() ? used + 1 + word.size() : word.size();
-    out += word;
-  }
-  return out;
-}
-
-// Words after the actions come from their table.
+// Words at the end come from their table.
 std::string forms() {
+  std::string ends;
+  for (const parse::WordInfo &word : impair::rule_words().words())
+    if (word.group == "at the end")
+      ends += fmt::format("{}[{}{}{}]", ends.empty() ? "" : " ", word.name, *word.syntax ? " " : "",
+                          word.syntax);
   return fmt::format(
       "  impair IF add MATCH... [SELECT] [SCHEDULE] [limit N [per T]] ACTION...\n"
       "                {}\n"
@@ -54,15 +46,8 @@ std::string forms() {
       "The first rule that matches a frame applies to it, even if it does not select it. Later "
       "rules\n"
       "apply too only if that rule ends with `next`. A port has at most 64 rules.\n",
-      impair::ending_list());
+      ends);
 }
-
-constexpr const char *kSelect =
-    "SELECT: always, every N, ppm N, positions A,B,C, probability P, burst L|A-B every "
-    "N|probability P,\n"
-    "gilbert P [R [1-H [1-K]]], ber C E, distance uniform A B|gaussian MEAN SIGMA|poisson "
-    "MEAN|gamma SHAPE SCALE|table D,D.\nSCHEDULE: continuous, for DURATION, repeat DURATION "
-    "PERIOD. shots N is limit N.\n";
 
 constexpr const char *kZero =
     "disable takes a rule out of effect and keeps its place, state and counts; its schedule goes "
@@ -74,22 +59,20 @@ constexpr const char *kZero =
     "the "
     "port begin again: P, K and all their counts.";
 
-// Opcode classes and actions come from their tables.
+// All words come from their tables.
 std::string footer() {
+  const parse::LanguageWords &words = impair::rule_words();
   const std::string match = fmt::format(
-      "MATCH, each also after `not`: src PREFIX, dst PREFIX, dest-qp LIST, transport LIST, opcode "
-      "LIST (names, 0x04, {}), psn A-B, ecn LIST, dscp LIST, vlan ID|any|none, size A-B, roce, "
-      "non-roce, ipv4, ipv6; of the BTH se, migreq, fecn, becn, ack-req 0|1, padcnt LIST, tver "
-      "LIST, pkey A-B, resv6 LIST, resv7 LIST; of other headers src-mac, dst-mac MAC[/BITS|/MASK], "
-      "pcp LIST, inner-vlan A-B, mpls A-B, src-port A-B, dst-port A-B, roce-version 1|2; any: "
-      "bytes "
-      "OFFSET HEX[/MASK]. An exact packet: qp N psn P|all [iter K] is the "
-      "P-th packet of the "
-      "N-th QP that the port saw (or of QP 0x..), in its K-th transmission; psn +K [iter K] the "
-      "packet K "
-      "PSNs after the first one of each stream.",
-      fmt::join(impair::opcode_classes(), ", "));
-  return forms() + wrapped(match) + "\n" + kSelect +
+      "MATCH, each also after `not`: {}; of the BTH {}; of other headers {}. Opcodes: names, 0x04, "
+      "{}. An exact packet: {} is the P-th packet of the N-th QP that the port saw (or of QP "
+      "0x..), "
+      "in its K-th transmission; psn +K [iter K] the packet K PSNs after the first one of each "
+      "stream.",
+      words.forms("match, each also after `not`"), words.forms("match, fields of the BTH"),
+      words.forms("match, other headers"), fmt::join(impair::opcode_classes(), ", "),
+      words.forms("exact packet"));
+  return forms() + wrapped(match) + "\n" + wrapped("SELECT: " + words.forms("select") + ".") +
+         "\n" + wrapped("SCHEDULE: " + words.forms("schedule, limit") + ".") + "\n" +
          wrapped("ACTION: " + impair::action_list(true) + ".") + "\n" +
          wrapped("DIST: " + impair::jitter_list() + ". delay DIST is delay 0s jitter DIST.") +
          "\n" + wrapped(kZero);
@@ -97,6 +80,12 @@ std::string footer() {
 
 std::vector<std::string> texts(const std::vector<std::string_view> &words) {
   return {words.begin(), words.end()};
+}
+
+std::vector<std::string> rule_names() {
+  std::vector<std::string> names = texts(impair::rule_words().all_names());
+  names.emplace_back("not");
+  return names;
 }
 
 void describe(Command command, Args &args) {
@@ -113,7 +102,7 @@ void describe(Command command, Args &args) {
       .value_name("N");
   command.add_flag("--streams", args.streams,
                    "With zero: the port's streams begin again, too, with the next packet of each");
-  command.set_completions({{"add", false, texts(impair::rule_words())},
+  command.set_completions({{"add", false, rule_names()},
                            {"opcode", true, texts(impair::opcode_names())},
                            {"ecn", true, texts(impair::ecn_names())},
                            {"apply", true, {}, true}});

@@ -33,17 +33,14 @@ void describe(Command command, Args &args) {
   add_interface(command, args.ifname, "A port of a wire");
   command.add_option("WORDS", args.words, "show | off | the link's words").value_name("");
   std::vector<std::string> words = {"show", "off"};
-  for (const std::string_view word : wire::link_words())
+  for (const std::string_view word : wire::link_language().names())
     words.emplace_back(word);
   command.set_completions({{.after = "", .words = words}, {"trace", true, {}, true}});
+  std::string forms;
+  for (const parse::WordInfo &word : wire::link_language().words())
+    forms += fmt::format("  {} {}\n", word.name, word.syntax);
   command.set_footer(
-      "What leaves by the port goes through its link, while xdp-roce wire runs:\n"
-      "  rate R [l1|l2]        delay D               buffer SIZE         mtu N\n"
-      "  red KMIN KMAX PMAX [weight W] | step K | blue ...    [drop|ce only] [at enqueue]\n"
-      "  class N [strict|weight W] [share PERCENT] [reserve PERCENT] [AQM]\n"
-      "  map DSCP:CLASS,...\n"
-      "  pfc xoff A xon B [headroom H] [alpha F] [priorities LIST]\n"
-      "  trace FILE            flap DOWN every PERIOD [count N] [carrier|drop]\n"
+      "What leaves by the port goes through its link, while xdp-roce wire runs:\n" + forms +
       "The words replace the link that is there; what is queued stays queued. `off` removes it.\n"
       "A flap sets the port down where its peer then loses carrier; with `drop`, or where that is\n"
       "not possible, it drops frames. `carrier`: also if the port has IP addresses.");

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "names/names.h"
+#include "parse/words.h"
 
 namespace xr::cli {
 
@@ -139,6 +140,19 @@ void add_decap(Command command, uint32_t &tunnels) {
         return fmt::format("'{}' is not auto or a list, with commas, of {}", list,
                            fmt::join(names::tunnel_names(), ", "));
       }});
+}
+
+std::string wrapped(const std::string &text) {
+  constexpr size_t kWidth = 100;
+  std::string out;
+  size_t used = 0;
+  for (const std::string &word : parse::split(text)) {
+    const bool fits = used + 1 + word.size() <= kWidth;
+    out += out.empty() ? "" : fits ? " " : "\n";
+    used = fits && !out.empty() ? used + 1 + word.size() : word.size();
+    out += word;
+  }
+  return out;
 }
 
 } // namespace xr::cli

@@ -38,4 +38,7 @@ std::string choices(const std::vector<std::string> &words);
 // Accepts only these words; the help shows them after the value's name.
 ValueCheck one_of(const std::vector<std::string> &words);
 
+// In lines of at most 100 characters.
+std::string wrapped(const std::string &text);
+
 } // namespace xr::cli

@@ -35,14 +35,6 @@ struct Args {
   endpoint::SendRequest request;
 };
 
-// send|send-imm|...
-std::string verbs() {
-  std::string all;
-  for (unsigned i = 0; i < packet::kVerbs; i++)
-    all += (i ? "|" : "") + std::string(packet::verb_name(static_cast<packet::Verb>(i)));
-  return all;
-}
-
 void describe_reliability(Command command, Args &args) {
   requester::Reliability &r = args.request.reliability;
   const Option open =
@@ -155,7 +147,7 @@ void describe_engine(Command command, Args &args) {
 
 void describe_words(Command command) {
   std::vector<std::string> words = {"replay", "pfc"}, controls, presets = flow::preset_names();
-  for (const std::string_view word : flow::flow_words())
+  for (const std::string_view word : flow::flow_language().names())
     words.emplace_back(word);
   for (const congestion::ControlRow &row : congestion::control_rows())
     controls.emplace_back(row.word);
@@ -197,30 +189,13 @@ void describe(Command command, Args &args) {
   add_interval(command, args.interval, "A report every S seconds, and one at the end");
   describe_words(command);
   command.set_footer(
-      "FLOW: src IP, dst IP, src-mac MAC, dst-mac MAC, vlan ID[/PRIO], v1, transport "
-      "rc|uc|rd|ud|xrc,\n  " +
-      verbs() +
-      ",\n"
-      "  or instead of both opcode RC_SEND_ONLY,CNP,0x18 (in turn; not with --reliable),\n"
-      "  qp N[-M], qps N, src-qp N, by packet|message, size 64k|1k,4k|1k-64k|1k:80,64k:20,\n"
-      "  pmtu N | frame-size N, messages N | frames N [repeat N] (0: no end), for DURATION, psn "
-      "N,\n"
-      "  ack-every N | ack-req 0|1, port hash|vary|N, in every packet: se|migreq|fecn|becn 0|1,\n"
-      "  padcnt 0-3, tver N, pkey N, resv6 N, resv7 N, qkey|srq|ee-context|rkey|va|syndrome|imm "
-      "N,\n"
-      "  dscp N, ecn not-ect|ect0|ect1|ce, ttl N, rate 10gbit [l1|l2] | 1mpps | 50% | top, "
-      "poisson,\n"
-      "  burst N gap DURATION [count N], start DURATION, ramp DURATION [from P%],\n"
-      "  cc fixed RATE (of each QP) | cc dcqcn [preset P] [line R] [NAME=VALUE ...] | cc timely "
-      "[line R] [NAME=VALUE ...]\n"
-      "  (cc show lists presets and names; burst=N packets at once), seed N, stamp,\n"
-      "  fault skip|repeat|reorder|icrc|pad|ghost-ack at N,N | every N | probability P\n"
-      "or: replay FILE.pcap [speed X | rate RATE] [loop N] [for DURATION] [map OLD=NEW]... "
-      "[src-mac MAC] "
-      "[dst-mac MAC]\n"
-      "or: pfc PRIORITIES|global [quanta N[,N]] every DURATION | storm [line RATE] [enable VECTOR] "
-      "[src-mac MAC]\n"
-      "  [count N] [for DURATION] [no-xon]: 802.1Qbb or PAUSE frames, and XON at the end\n"
+      wrapped("FLOW: " + flow::flow_language().forms() +
+              ". cc show lists presets and names; burst=N with cc: N packets at once.") +
+      "\nor: replay FILE.pcap [speed X | rate RATE] [loop N] [for DURATION] [map OLD=NEW]... "
+      "[src-mac MAC] [dst-mac MAC]\n" +
+      wrapped("or: pfc PRIORITIES|global " + requester::pfc_usage() +
+              ": 802.1Qbb or PAUSE frames, and XON at the end; every or storm is needed.") +
+      "\n"
       "MACs that are not given come from the neighbour table, or from ARP and neighbour "
       "discovery; a group's follow from its address.");
 }

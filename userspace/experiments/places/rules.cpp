@@ -50,17 +50,8 @@ Result<impair::Rule> planned(const experiment::RuleSetup &setup, double scale, c
 } // namespace
 
 impair::RuleSpec scaled(impair::RuleSpec rule, double scale) {
-  if (scale == 1)
-    return rule;
-  Hold &hold = rule.hold;
-  for (uint64_t *ns : {&rule.schedule.on_ns, &rule.schedule.period_ns, &rule.limit.period_ns,
-                       &rule.actions.cnp.interval_ns, &hold.delay_ns, &hold.a, &hold.b,
-                       &hold.every_ns, &hold.timeout_ns})
-    *ns = times(*ns, 1 / scale);
-  for (uint64_t &ns : hold.table)
-    ns = times(ns, 1 / scale);
-  for (uint64_t *bits : {&rule.actions.red.rate, &rule.actions.police.rate, &hold.rate})
-    *bits = times(*bits, scale);
+  if (scale != 1)
+    impair::scale(rule, scale);
   return rule;
 }
 

@@ -198,6 +198,13 @@ Result<uint64_t> duration(const std::string &word) {
   return *ns;
 }
 
+Result<uint64_t> duration_above_0(const std::string &word, const char *hint) {
+  auto ns = duration(word);
+  if (ns && !ns.get())
+    return wrong(word, "a duration above 0", hint);
+  return ns;
+}
+
 std::string duration_text(uint64_t ns) { return scaled_text(ns, kDurations, "0s"); }
 
 Result<uint64_t> byte_count(const std::string &word, uint64_t from) {

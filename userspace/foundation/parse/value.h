@@ -46,6 +46,7 @@ std::string hex_range_text(const roce_range &range);
 
 // 10us, 5ms, 2s, 1m: nanoseconds. The unit is required.
 Result<uint64_t> duration(const std::string &word);
+Result<uint64_t> duration_above_0(const std::string &word, const char *hint = "like 10s");
 std::string duration_text(uint64_t ns);
 
 // 5k, 200KB, 1M, 64KiB: bytes (k = 1000, Ki = 1024).

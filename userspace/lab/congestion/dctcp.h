@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "congestion/rated_control.h"
-#include "rate/dctcp_parameters.h"
+#include "rate/table_parameters.h"
 
 namespace xr::congestion {
 

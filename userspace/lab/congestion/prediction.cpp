@@ -8,7 +8,6 @@
 #include "congestion/fluid.h"
 #include "congestion/theory.h"
 #include "parse/value.h"
-#include "parse/words.h"
 
 namespace xr::congestion {
 
@@ -17,71 +16,69 @@ namespace {
 constexpr uint32_t kMostFlows = 1'000'000;
 constexpr uint64_t kLongestRun = 60'000'000'000;
 
-struct Keyword {
-  const char *name;
-  Status (*parse)(Question &, parse::WordReader &);
-};
+using QuestionDraft = parse::Draft<Question>;
+using parse::WordReader;
 
-Status set(Question &question, const char *name, parse::WordReader &words) {
-  return question.parameters.set(fmt::format("{}={}", name, words.take()));
+// Those of a switch are parameters of DCQCN as well.
+template <const auto &name> Status parse_parameter(QuestionDraft &draft, WordReader &words) {
+  return draft.spec.parameters.set(fmt::format("{}={}", name, words.take()));
 }
+constexpr char kKmin[] = "kmin", kKmax[] = "kmax", kPmax[] = "pmax";
 
-Status parse_flows(Question &question, parse::WordReader &words) {
-  const auto flows = XR_TRY(parse::integer(words.take(), 1, kMostFlows, "a number of flows"));
-  question.path.flows = static_cast<uint32_t>(flows);
+Status parse_flows(QuestionDraft &draft, WordReader &words) {
+  draft.spec.path.flows = static_cast<uint32_t>(
+      XR_TRY(parse::integer(words.take(), 1, kMostFlows, "a number of flows")));
   return {};
 }
 
-Status parse_rate(Question &question, parse::WordReader &words) {
-  const auto rate = XR_TRY(parse::rate(words.take()));
-  question.path.line_bits = static_cast<double>(rate);
+Status parse_rate(QuestionDraft &draft, WordReader &words) {
+  draft.spec.path.line_bits = static_cast<double>(XR_TRY(parse::rate(words.take())));
   return {};
 }
 
-Status parse_delay(Question &question, parse::WordReader &words) {
-  question.path.delay_ns = XR_TRY(parse::duration(words.take()));
+Status parse_delay(QuestionDraft &draft, WordReader &words) {
+  draft.spec.path.delay_ns = XR_TRY(parse::duration(words.take()));
   return {};
 }
 
-Status parse_packet(Question &question, parse::WordReader &words) {
-  const auto bytes = XR_TRY(parse::byte_count(words.take(), 1));
-  question.path.packet_bytes = static_cast<double>(bytes);
+Status parse_packet(QuestionDraft &draft, WordReader &words) {
+  draft.spec.path.packet_bytes = static_cast<double>(XR_TRY(parse::byte_count(words.take(), 1)));
   return {};
 }
 
-Status parse_start(Question &question, parse::WordReader &words) {
+Status parse_start(QuestionDraft &draft, WordReader &words) {
   const auto flows = XR_TRY(parse::integer(words.take(), 1, kMostFlows, "a number of flows"));
   const auto rate = XR_TRY(parse::rate(words.take()));
-  question.odd_flows = static_cast<uint32_t>(flows);
-  question.odd_rate_bits = static_cast<double>(rate);
+  draft.spec.odd_flows = static_cast<uint32_t>(flows);
+  draft.spec.odd_rate_bits = static_cast<double>(rate);
   return {};
 }
 
-Status parse_for(Question &question, parse::WordReader &words) {
+Status parse_for(QuestionDraft &draft, WordReader &words) {
   const std::string word = words.take();
   const auto time = XR_TRY(parse::duration(word));
   if (time < 1'000'000 || time > kLongestRun)
     return Error{fmt::format("'{}' is not from 1ms to 60s", word), "for 400ms"};
-  question.run.duration_ns = time;
+  draft.spec.run.duration_ns = time;
   return {};
 }
 
-Status parse_preset(Question &, parse::WordReader &words) { // choose_preset() has read it
+Status parse_preset(QuestionDraft &, WordReader &words) { // choose_preset() has read it
   words.take();
   return {};
 }
 
-constexpr Keyword kKeywords[] = {
-    {"flows", parse_flows},
-    {"rate", parse_rate},
-    {"kmin", [](Question &q, parse::WordReader &w) { return set(q, "kmin", w); }},
-    {"kmax", [](Question &q, parse::WordReader &w) { return set(q, "kmax", w); }},
-    {"pmax", [](Question &q, parse::WordReader &w) { return set(q, "pmax", w); }},
-    {"delay", parse_delay},
-    {"packet", parse_packet},
-    {"start", parse_start},
-    {"for", parse_for},
-    {"preset", parse_preset},
+constexpr parse::Word<QuestionDraft> kWords[] = {
+    {{"flows", "", "", "N"}, parse_flows},
+    {{"rate", "", "", "R"}, parse_rate},
+    {{"kmin", "", "", "B"}, parse_parameter<kKmin>},
+    {{"kmax", "", "", "B"}, parse_parameter<kKmax>},
+    {{"pmax", "", "", "P"}, parse_parameter<kPmax>},
+    {{"delay", "", "", "D"}, parse_delay},
+    {{"packet", "", "", "B"}, parse_packet},
+    {{"start", "", "", "N R"}, parse_start},
+    {{"for", "", "", "D"}, parse_for},
+    {{"preset", "", "", "P"}, parse_preset},
 };
 
 // The preset comes first, wherever it is written: other words change its values.
@@ -90,16 +87,6 @@ Result<DcqcnParameters> choose_preset(const std::vector<std::string> &words) {
     if (words[i] == "preset")
       return dcqcn_preset(words[i + 1]);
   return DcqcnParameters();
-}
-
-Status parse_word(Question &question, parse::WordReader &words) {
-  const std::string word = words.take();
-  if (word.find('=') != std::string::npos)
-    return question.parameters.set(word);
-  for (const Keyword &keyword : kKeywords)
-    if (word == keyword.name)
-      return keyword.parse(question, words).in(word);
-  return Error{fmt::format("what is '{}'?", word), parse::hint_from(word, question_words())};
 }
 
 Status check(const Question &question) {
@@ -149,26 +136,26 @@ Prediction predict(const Question &question, const DcqcnSettings &settings, cons
 
 } // namespace
 
-std::vector<std::string_view> question_words() {
-  std::vector<std::string_view> names;
-  for (const Keyword &keyword : kKeywords)
-    names.emplace_back(keyword.name);
-  return names;
+const QuestionLanguage &question_language() {
+  static const QuestionLanguage kLanguage(
+      {.thing = "a question", .example = "", .unknown = "what is '{}'?"}, {{"", kWords}});
+  return kLanguage;
 }
 
-std::string_view question_usage() {
-  return "flows N rate R [kmin B] [kmax B] [pmax P] [delay D] [packet B] [start N R] [for D] "
-         "[preset P] [NAME=VALUE ...]";
-}
+std::string question_usage() { return question_language().usage(2) + " [NAME=VALUE ...]"; }
 
 Result<Question> parse_question(const std::vector<std::string> &all) {
-  Question question;
+  QuestionDraft draft;
+  Question &question = draft.spec;
   question.path.flows = 2;
   question.parameters = XR_TRY(choose_preset(all));
-  for (parse::WordReader words(all); !words.done();)
-    XR_TRY(parse_word(question, words));
+  for (WordReader words(all); !words.done();)
+    if (words.peek().find('=') != std::string::npos)
+      XR_TRY(question.parameters.set(words.take()));
+    else
+      XR_TRY(question_language().read_word(draft, words));
   XR_TRY(check(question));
-  return question;
+  return std::move(question);
 }
 
 Prediction predict_stated(const Question &question, bool fluid) {

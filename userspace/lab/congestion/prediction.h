@@ -4,22 +4,19 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "parse/language.h"
 #include "rate/prediction.h"
 
 namespace xr::congestion {
 
-// `flows N rate R [kmin B] [kmax B] [pmax P] [delay D] [packet B] [start N R] [for D] [preset P]
-// [NAME=VALUE ...]`
+using QuestionLanguage = parse::Language<parse::Draft<Question>>;
+const QuestionLanguage &question_language();
+// "flows N rate R [kmin B] ...".
+std::string question_usage();
 Result<Question> parse_question(const std::vector<std::string> &words);
-// The words with what they mean, for the help.
-std::string_view question_usage();
-
-// The words that begin a part of it.
-std::vector<std::string_view> question_words();
 
 Answer predict(const Question &question);
 // The stated values alone. `fluid`: with the fluid model, which takes longer than all else.

@@ -3,16 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 
 #include <fmt/format.h>
 
 #include "parse/value.h"
-#include "parse/words.h"
-#include "rate/copa_parameters.h"
-#include "rate/dctcp_parameters.h"
-#include "rate/hpcc_parameters.h"
-#include "rate/swift_parameters.h"
+#include "rate/table_parameters.h"
 
 namespace xr::congestion {
 
@@ -22,45 +17,40 @@ using Kind = Control::Kind;
 
 constexpr uint32_t kMostSteadyFlows = 1'000'000, kMostSwitches = 64;
 
-struct SteadyWord {
-  const char *name;
-  Status (*parse)(SteadyQuestion &, const std::string &);
-};
+using SteadyDraft = parse::Draft<SteadyQuestion>;
+using parse::WordReader;
 
-constexpr SteadyWord kSteadyWords[] = {
-    {"flows",
-     [](SteadyQuestion &q, const std::string &word) -> Status {
-       q.flows = static_cast<uint32_t>(
-           XR_TRY(parse::integer(word, 1, kMostSteadyFlows, "a number of flows")));
+constexpr parse::Word<SteadyDraft> kSteadyWords[] = {
+    {{"flows", "", "", "N"},
+     [](SteadyDraft &draft, WordReader &words) -> Status {
+       draft.spec.flows = static_cast<uint32_t>(
+           XR_TRY(parse::integer(words.take(), 1, kMostSteadyFlows, "a number of flows")));
        return {};
      }},
-    {"rate",
-     [](SteadyQuestion &q, const std::string &word) -> Status {
-       const auto rate = XR_TRY(parse::rate(word));
-       q.line_bits = static_cast<double>(rate);
+    {{"rate", "", "", "R"},
+     [](SteadyDraft &draft, WordReader &words) -> Status {
+       draft.spec.line_bits = static_cast<double>(XR_TRY(parse::rate(words.take())));
        return {};
      }},
-    {"rtt",
-     [](SteadyQuestion &q, const std::string &word) -> Status {
-       q.rtt_ns = XR_TRY(parse::duration(word));
+    {{"rtt", "", "", "D"},
+     [](SteadyDraft &draft, WordReader &words) -> Status {
+       draft.spec.rtt_ns = XR_TRY(parse::duration(words.take()));
        return {};
      }},
-    {"packet",
-     [](SteadyQuestion &q, const std::string &word) -> Status {
-       const auto bytes = XR_TRY(parse::byte_count(word, 1));
-       q.packet_bytes = static_cast<double>(bytes);
+    {{"packet", "", "", "B"},
+     [](SteadyDraft &draft, WordReader &words) -> Status {
+       draft.spec.packet_bytes = static_cast<double>(XR_TRY(parse::byte_count(words.take(), 1)));
        return {};
      }},
-    {"switches",
-     [](SteadyQuestion &q, const std::string &word) -> Status {
-       q.switches = static_cast<uint32_t>(
-           XR_TRY(parse::integer(word, 0, kMostSwitches, "a number of switches")));
+    {{"switches", "", "", "N"},
+     [](SteadyDraft &draft, WordReader &words) -> Status {
+       draft.spec.switches = static_cast<uint32_t>(
+           XR_TRY(parse::integer(words.take(), 0, kMostSwitches, "a number of switches")));
        return {};
      }},
-    {"mark",
-     [](SteadyQuestion &q, const std::string &word) -> Status {
-       const auto bytes = XR_TRY(parse::byte_count(word, 1));
-       q.threshold_bytes = static_cast<double>(bytes);
+    {{"mark", "", "", "B"},
+     [](SteadyDraft &draft, WordReader &words) -> Status {
+       draft.spec.threshold_bytes = static_cast<double>(XR_TRY(parse::byte_count(words.take(), 1)));
        return {};
      }},
 };
@@ -251,40 +241,32 @@ bool asks_for_steady_state(const std::vector<std::string> &words) {
   return !words.empty() && steady_row(words.front());
 }
 
-std::vector<std::string_view> steady_words() {
-  std::vector<std::string_view> names;
-  for (const SteadyWord &word : kSteadyWords)
-    names.emplace_back(word.name);
-  return names;
+const SteadyLanguage &steady_language() {
+  static const SteadyLanguage kLanguage(
+      {.thing = "a question", .example = "", .unknown = "what is '{}'?"}, {{"", kSteadyWords}});
+  return kLanguage;
 }
 
-std::string_view steady_usage() {
-  return "dctcp|hpcc|swift|copa flows N rate R [rtt D] [packet B] [switches N] [mark B] "
-         "[NAME=VALUE ...]";
+std::string steady_usage() {
+  return "dctcp|hpcc|swift|copa " + steady_language().usage(2) + " [NAME=VALUE ...]";
 }
 
 Result<SteadyQuestion> parse_steady_question(const std::vector<std::string> &all) {
-  SteadyQuestion question;
-  parse::WordReader words(all);
+  SteadyDraft draft;
+  SteadyQuestion &question = draft.spec;
+  WordReader words(all);
   const std::string name = words.take();
   const ControlRow *row = steady_row(name);
   if (!row)
-    return Error{fmt::format("'{}' has no such theory", name), std::string(steady_usage())};
+    return Error{fmt::format("'{}' has no such theory", name), steady_usage()};
   question.control = Control::of(row->kind);
-  while (!words.done()) {
-    const std::string word = words.take();
-    if (word.find('=') != std::string::npos) {
-      XR_TRY(question.control.table.set(word));
-      continue;
-    }
-    const auto *known = std::find_if(std::begin(kSteadyWords), std::end(kSteadyWords),
-                                     [&](const SteadyWord &w) { return word == w.name; });
-    if (known == std::end(kSteadyWords))
-      return Error{fmt::format("what is '{}'?", word), parse::hint_from(word, steady_words())};
-    XR_TRY(known->parse(question, words.take()).in(word));
-  }
+  while (!words.done())
+    if (words.peek().find('=') != std::string::npos)
+      XR_TRY(question.control.table.set(words.take()));
+    else
+      XR_TRY(steady_language().read_word(draft, words));
   XR_TRY(check(question));
-  return question;
+  return std::move(question);
 }
 
 SteadyState steady_state(const SteadyQuestion &q) {

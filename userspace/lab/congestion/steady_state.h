@@ -3,21 +3,21 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "parse/language.h"
 #include "rate/steady_state.h"
 
 namespace xr::congestion {
 
 // Whether words of `cc predict` ask for it: the first one names such a control.
 bool asks_for_steady_state(const std::vector<std::string> &words);
-// `dctcp|hpcc|swift|copa flows N rate R [rtt D] [packet B] [switches N] [mark B] [NAME=VALUE ...]`
+using SteadyLanguage = parse::Language<parse::Draft<SteadyQuestion>>;
+const SteadyLanguage &steady_language();
+// "dctcp|hpcc|swift|copa flows N rate R ...".
+std::string steady_usage();
 Result<SteadyQuestion> parse_steady_question(const std::vector<std::string> &words);
-std::string_view steady_usage();
-// The words that begin a part of it.
-std::vector<std::string_view> steady_words();
 
 SteadyState steady_state(const SteadyQuestion &question);
 

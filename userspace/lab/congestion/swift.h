@@ -10,7 +10,7 @@
 
 #include "congestion/rated_control.h"
 #include "congestion/window_use.h"
-#include "rate/swift_parameters.h"
+#include "rate/table_parameters.h"
 
 namespace xr::congestion {
 

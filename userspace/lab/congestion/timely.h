@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "congestion/rated_control.h"
-#include "rate/timely_parameters.h"
+#include "rate/table_parameters.h"
 
 namespace xr::congestion {
 

@@ -15,8 +15,7 @@
 
 namespace xr::requester {
 
-// Words: `pfc PRIORITIES|global [quanta Q[,Q]...] every T | storm [line R] [enable VECTOR]
-// [src-mac M] [no-xon] [count N] [for DURATION]`.
+// What follows `pfc PRIORITIES|global`; pfc_usage() has the words.
 struct Pfc {
   std::vector<unsigned> priorities; // empty: PAUSE, for all
   std::vector<uint16_t> quanta;     // of each priority; of PAUSE the first
@@ -29,6 +28,7 @@ struct Pfc {
   uint64_t duration_ns = 0; // 0: unlimited
 };
 Result<Pfc> parse_pfc(const std::vector<std::string> &words);
+std::string pfc_usage(); // "[quanta N[,N]] [every T] ..."
 // Error for a storm at a line rate that is not known, or that nothing can keep up.
 Status check_pfc(const Pfc &pfc);
 

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "parse/language.h"
 #include "parse/value.h"
-#include "parse/words.h"
 #include "requester/pfc.h"
 
 namespace xr::requester {
@@ -14,6 +14,8 @@ using parse::WordReader;
 using parse::wrong;
 
 namespace {
+
+using PfcDraft = parse::Draft<Pfc>;
 
 constexpr const char *kUsage = "pfc 3 quanta 65535 storm line 100gbit, or pfc 3,4 every 1ms";
 
@@ -33,73 +35,71 @@ Result<std::vector<unsigned>> parse_priorities(const std::string &word) {
   return all;
 }
 
-Status parse_quanta(Pfc &pfc, WordReader &words) {
-  pfc.quanta.clear();
+Status parse_quanta(PfcDraft &draft, WordReader &words) {
+  draft.spec.quanta.clear();
   for (const std::string &part : parse::parts(words.take())) {
     const auto quanta = XR_TRY(parse::integer(part, 0, UINT16_MAX, "a number of quanta"));
-    pfc.quanta.push_back(static_cast<uint16_t>(quanta));
+    draft.spec.quanta.push_back(static_cast<uint16_t>(quanta));
   }
   return {};
 }
 
-Result<uint64_t> some_time(WordReader &words) {
-  const std::string word = words.take();
-  auto ns = parse::duration(word);
-  if (ns && !ns.get())
-    return wrong(word, "a duration above 0", "like 1ms");
-  return ns;
-}
-
-template <uint64_t Pfc::*member> Status parse_time(Pfc &pfc, WordReader &words) {
-  const auto ns = XR_TRY(some_time(words));
-  pfc.*member = ns;
+template <uint64_t Pfc::*member> Status parse_time(PfcDraft &draft, WordReader &words) {
+  draft.spec.*member = XR_TRY(parse::duration_above_0(words.take(), "like 1ms"));
   return {};
 }
 
-Status parse_line(Pfc &pfc, WordReader &words) {
-  pfc.line_bits = XR_TRY(parse::rate(words.take()));
+Status parse_line(PfcDraft &draft, WordReader &words) {
+  draft.spec.line_bits = XR_TRY(parse::rate(words.take()));
   return {};
 }
 
-Status parse_enable(Pfc &pfc, WordReader &words) {
+Status parse_enable(PfcDraft &draft, WordReader &words) {
   const auto vector = parse::integer(words.take(), 0, UINT16_MAX, "a class-enable vector");
   if (!vector)
     return Error{vector.error().message, "like 0x08 for priority 3, or 0 for none"};
-  pfc.enable = static_cast<uint16_t>(vector.get());
+  draft.spec.enable = static_cast<uint16_t>(vector.get());
   return {};
 }
 
-Status parse_src_mac(Pfc &pfc, WordReader &words) {
-  pfc.src_mac = XR_TRY(packet::parse_mac(words.take()));
+Status parse_src_mac(PfcDraft &draft, WordReader &words) {
+  draft.spec.src_mac = XR_TRY(packet::parse_mac(words.take()));
   return {};
 }
 
-Status parse_count(Pfc &pfc, WordReader &words) {
-  pfc.count = XR_TRY(parse::integer(words.take(), 1, UINT64_MAX, "a number of frames"));
+Status parse_count(PfcDraft &draft, WordReader &words) {
+  draft.spec.count = XR_TRY(parse::integer(words.take(), 1, UINT64_MAX, "a number of frames"));
   return {};
 }
 
-Status parse_no_xon(Pfc &pfc, WordReader &) {
-  pfc.xon = false;
+Status parse_no_xon(PfcDraft &draft, WordReader &) {
+  draft.spec.xon = false;
   return {};
 }
 
-Status parse_storm(Pfc &, WordReader &) { return {}; }
+Status parse_storm(PfcDraft &, WordReader &) { return {}; }
 
-struct Keyword {
-  const char *name;
-  Status (*parse)(Pfc &, WordReader &);
+constexpr parse::Word<PfcDraft> kWords[] = {
+    {{"quanta", "", "", "N[,N]", "of all priorities, or of each"}, parse_quanta},
+    {{"every", "", "", "T", "a frame in each T"}, parse_time<&Pfc::every_ns>},
+    {{"storm", "", "", "", "keeps the peer paused"}, parse_storm},
+    {{"line", "", "", "RATE", "the line's rate, for `storm`"}, parse_line},
+    {{"enable", "", "", "VECTOR", "the class-enable vector"}, parse_enable},
+    {{"src-mac", "", "", "MAC", "the port's by default"}, parse_src_mac},
+    {{"no-xon", "", "", "", "the peer is not resumed at the end"}, parse_no_xon},
+    {{"count", "", "", "N", "frames"}, parse_count},
+    {{"for", "", "", "DURATION", ""}, parse_time<&Pfc::duration_ns>},
 };
-// To add a word: pfc.h, a row here, pfc.cpp; help in cli/send.cpp; pfc_test, send_pfc.sh.
-constexpr Keyword kWords[] = {{"quanta", parse_quanta},
-                              {"every", parse_time<&Pfc::every_ns>},
-                              {"storm", parse_storm},
-                              {"line", parse_line},
-                              {"enable", parse_enable},
-                              {"src-mac", parse_src_mac},
-                              {"no-xon", parse_no_xon},
-                              {"count", parse_count},
-                              {"for", parse_time<&Pfc::duration_ns>}};
+
+const parse::Language<PfcDraft> &language() {
+  static const parse::Language<PfcDraft> kLanguage({.thing = "pfc",
+                                                    .example = "",
+                                                    .usage = kUsage,
+                                                    .error = "pfc: {}: {}",
+                                                    .twice = "pfc: {} is given twice"},
+                                                   {{"", kWords}});
+  return kLanguage;
+}
 
 Status fit_quanta(Pfc &pfc) {
   const size_t wanted = std::max<size_t>(pfc.priorities.size(), 1);
@@ -112,10 +112,8 @@ Status fit_quanta(Pfc &pfc) {
   return {};
 }
 
-Status check_together(const Pfc &pfc, const std::vector<std::string> &seen) {
-  const auto has = [&](const char *word) {
-    return std::find(seen.begin(), seen.end(), word) != seen.end();
-  };
+Status check_together(const Pfc &pfc, const parse::Claims &given) {
+  const auto has = [&](const char *word) { return given.has(word); };
   if (has("every") == has("storm"))
     return Error{has("every") ? "pfc: every and storm contradict each other"
                               : "pfc: when is not said",
@@ -132,37 +130,19 @@ Status check_together(const Pfc &pfc, const std::vector<std::string> &seen) {
 Result<Pfc> parse_pfc(const std::vector<std::string> &list) {
   WordReader words(list);
   words.take(); // pfc
-  Pfc pfc;
+  PfcDraft draft;
+  Pfc &pfc = draft.spec;
   pfc.quanta = {UINT16_MAX};
   if (words.done())
     return Error{"pfc: which priorities is missing", kUsage};
-  if (!words.take_if("global")) {
-    auto priorities = parse_priorities(words.take()).in("pfc");
-    if (!priorities)
-      return priorities.error();
-    pfc.priorities = std::move(priorities.get());
-  }
-  std::vector<std::string> seen;
-  while (!words.done()) {
-    const std::string word = words.take();
-    const auto *keyword = std::find_if(std::begin(kWords), std::end(kWords),
-                                       [&](const Keyword &item) { return item.name == word; });
-    if (keyword == std::end(kWords)) {
-      std::vector<std::string_view> names;
-      for (const Keyword &entry : kWords)
-        names.emplace_back(entry.name);
-      return wrong(word, "a word of pfc", parse::hint_from(word, names));
-    }
-    if (std::find(seen.begin(), seen.end(), word) != seen.end())
-      return Error{fmt::format("pfc: {} is given twice", word), "remove one of them"};
-    seen.push_back(word);
-    if (Status s = keyword->parse(pfc, words); !s)
-      return Error{fmt::format("pfc: {}: {}", word, s.error().message),
-                   s.error().hint.empty() ? kUsage : s.error().hint};
-  }
+  if (!words.take_if("global"))
+    pfc.priorities = XR_TRY(parse_priorities(words.take()).in("pfc"));
+  XR_TRY(language().read(draft, words));
   XR_TRY(fit_quanta(pfc));
-  XR_TRY(check_together(pfc, seen));
-  return pfc;
+  XR_TRY(check_together(pfc, draft.taken));
+  return std::move(pfc);
 }
+
+std::string pfc_usage() { return language().usage(0); }
 
 } // namespace xr::requester

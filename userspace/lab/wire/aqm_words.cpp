@@ -96,27 +96,30 @@ Status parse_options(WordReader &words, LinkAqm &aqm) {
 
 } // namespace
 
-Result<bool> take_aqm(WordReader &words, LinkAqm &aqm) {
+Status read_aqm(std::string_view kind, WordReader &words, LinkAqm &aqm) {
   LinkAqm read;
-  Status status;
-  if (words.take_if("red")) {
+  if (kind == "red") {
     read.kind = LinkAqm::Kind::Red;
-    status = parse_red(words, read);
-  } else if (words.take_if("step")) {
+    XR_TRY(parse_red(words, read));
+  } else if (kind == "step") {
     read.kind = LinkAqm::Kind::Step;
-    status = parse_step(words, read);
-  } else if (words.take_if("blue")) {
-    read.kind = LinkAqm::Kind::Blue;
-    status = parse_blue(words, read);
+    XR_TRY(parse_step(words, read));
   } else {
-    return false;
+    read.kind = LinkAqm::Kind::Blue;
+    XR_TRY(parse_blue(words, read));
   }
-  if (status)
-    status = parse_options(words, read);
-  if (!status)
-    return status.error();
+  XR_TRY(parse_options(words, read));
   aqm = read;
-  return true;
+  return {};
+}
+
+Result<bool> take_aqm(WordReader &words, LinkAqm &aqm) {
+  for (const std::string_view kind : kAqmWords)
+    if (words.take_if(kind)) {
+      XR_TRY(read_aqm(kind, words, aqm));
+      return true;
+    }
+  return false;
 }
 
 std::string aqm_text(const LinkAqm &aqm) {

@@ -14,6 +14,8 @@ namespace xr::wire {
 
 inline constexpr std::array<std::string_view, 3> kAqmWords = {"red", "step", "blue"};
 
+// Takes what follows the word.
+Status read_aqm(std::string_view kind, parse::WordReader &words, LinkAqm &aqm);
 // Takes an AQM with its options, if the next word begins one. Value: whether it did.
 Result<bool> take_aqm(parse::WordReader &words, LinkAqm &aqm);
 // "" for none.

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "wire/link_words.h"
 
-#include <algorithm>
-#include <iterator>
-
 #include <fmt/format.h>
 
 #include "parse/value.h"
@@ -15,10 +12,13 @@ using namespace parse;
 
 namespace {
 
+using LinkDraft = Draft<LinkSpec>;
+
 constexpr uint64_t kLeastMtu = 68; // of IPv4 (RFC 791)
 constexpr uint64_t kMostWeight = 1000;
 
-Status parse_rate(WordReader &words, LinkSpec &spec) {
+Status parse_rate(LinkDraft &draft, WordReader &words) {
+  LinkSpec &spec = draft.spec;
   spec.rate = XR_TRY(rate(words.take()));
   spec.layer1 = words.take_if("l1");
   if (!spec.layer1)
@@ -26,30 +26,35 @@ Status parse_rate(WordReader &words, LinkSpec &spec) {
   return {};
 }
 
-Status parse_trace_name(WordReader &words, LinkSpec &spec) {
+Status parse_trace_name(LinkDraft &draft, WordReader &words) {
+  LinkSpec &spec = draft.spec;
   spec.trace = words.take();
   if (spec.trace.empty())
     return missing("the name of a trace file", "", "trace FILE; each line is a time in ms");
   return {};
 }
 
-Status parse_delay(WordReader &words, LinkSpec &spec) {
+Status parse_delay(LinkDraft &draft, WordReader &words) {
+  LinkSpec &spec = draft.spec;
   spec.delay = XR_TRY(duration(words.take()));
   return {};
 }
 
-Status parse_mtu(WordReader &words, LinkSpec &spec) {
+Status parse_mtu(LinkDraft &draft, WordReader &words) {
+  LinkSpec &spec = draft.spec;
   const auto bytes = XR_TRY(integer(words.take(), kLeastMtu, UINT16_MAX, "an MTU"));
   spec.mtu = static_cast<uint32_t>(bytes);
   return {};
 }
 
-Status parse_buffer(WordReader &words, LinkSpec &spec) {
+Status parse_buffer(LinkDraft &draft, WordReader &words) {
+  LinkSpec &spec = draft.spec;
   spec.buffer = XR_TRY(byte_count(words.take(), 1));
   return {};
 }
 
-Status parse_map(WordReader &words, LinkSpec &spec) {
+Status parse_map(LinkDraft &draft, WordReader &words) {
+  LinkSpec &spec = draft.spec;
   constexpr std::string_view kHint = "map DSCP:CLASS,..., like map 26:3,48-55:6";
   uint64_t given = 0;
   const std::string list = words.take();
@@ -109,7 +114,8 @@ Status parse_pfc_options(WordReader &words, LinkPfc &pfc) {
   }
 }
 
-Status parse_pfc(WordReader &words, LinkSpec &spec) {
+Status parse_pfc(LinkDraft &draft, WordReader &words) {
+  LinkSpec &spec = draft.spec;
   LinkPfc &pfc = spec.pfc;
   const auto xoff = keyword_bytes(words, "xoff");
   if (!xoff)
@@ -135,7 +141,8 @@ Result<uint32_t> percent(const std::string &word, uint64_t least, const char *wh
   return static_cast<uint32_t>(value.get());
 }
 
-Status parse_class(WordReader &words, LinkSpec &spec) {
+Status parse_class(LinkDraft &draft, WordReader &words) {
+  LinkSpec &spec = draft.spec;
   const auto number = XR_TRY(integer(words.take(), 0, kLinkClasses - 1, "a class"));
   LinkClass &link_class = spec.classes[number];
   if (link_class.declared)
@@ -165,7 +172,8 @@ Status parse_class(WordReader &words, LinkSpec &spec) {
   return {};
 }
 
-Status parse_flap(WordReader &words, LinkSpec &spec) {
+Status parse_flap(LinkDraft &draft, WordReader &words) {
+  LinkSpec &spec = draft.spec;
   constexpr std::string_view kHint =
       "flap DOWN every PERIOD [count N] [carrier|drop], like flap 100ms every 5s";
   const auto down = duration(words.take());
@@ -189,54 +197,6 @@ Status parse_flap(WordReader &words, LinkSpec &spec) {
     spec.flap.way = LinkFlap::Way::Carrier;
   else if (words.take_if("drop"))
     spec.flap.way = LinkFlap::Way::Drop;
-  return {};
-}
-
-struct Keyword {
-  std::string_view word;
-  Status (*parse)(WordReader &, LinkSpec &);
-  bool repeats = false;
-};
-
-// To add a word: LinkSpec in model/link.h, a row here and its part of link_text; where it acts:
-// link.cpp (the way of a frame), link_settings.cpp (changes, flaps, pauses), scheduler.h (classes),
-// shared_buffer.cpp (room, PFC that is sent); wire_words_test, wire_link_test, a setting in
-// wire_random_test.
-constexpr Keyword kKeywords[] = {
-    {"rate", parse_rate}, {"trace", parse_trace_name}, {"delay", parse_delay},
-    {"mtu", parse_mtu},   {"buffer", parse_buffer},    {"map", parse_map},
-    {"pfc", parse_pfc},   {"flap", parse_flap},        {"class", parse_class, true},
-};
-
-Error unknown(const std::string &word) {
-  return wrong(word, "a word of a link", hint_from(word, link_words()));
-}
-
-Status parse_words(WordReader &words, LinkSpec &spec) {
-  bool given[std::size(kKeywords)] = {}, aqm_given = false;
-  while (!words.done()) {
-    const std::string word = words.peek();
-    const auto found =
-        std::find_if(std::begin(kKeywords), std::end(kKeywords),
-                     [&word](const Keyword &keyword) { return keyword.word == word; });
-    if (found == std::end(kKeywords)) {
-      const auto aqm = XR_TRY(take_aqm(words, spec.aqm));
-      if (!aqm)
-        return unknown(word);
-      if (aqm_given)
-        return Error{fmt::format("'{}' is a second AQM of the link", word),
-                     "one for the link, and one after each `class N`"};
-      aqm_given = true;
-      continue;
-    }
-    words.take();
-    bool &before = given[found - std::begin(kKeywords)];
-    if (before && !found->repeats)
-      return Error{fmt::format("'{}' is given twice", word), "each word once"};
-    before = true;
-    if (Status s = found->parse(words, spec); !s)
-      return s;
-  }
   return {};
 }
 
@@ -275,7 +235,9 @@ Status check(const LinkSpec &spec) {
 }
 
 // Entries that differ from DSCP / 8, neighbours of one class as a range.
-std::string map_text(const LinkSpec &spec) {
+Said say_map(const LinkSpec &spec) {
+  if (!spec.by_dscp)
+    return {};
   constexpr auto kDefault = LinkSpec::default_map();
   std::string text;
   for (unsigned from = 0; from < spec.map.size(); from++) {
@@ -288,86 +250,166 @@ std::string map_text(const LinkSpec &spec) {
     text += fmt::format("{}{}:{}", text.empty() ? "" : ",", range_text({from, to}), spec.map[from]);
     from = to;
   }
-  return " map " + (text.empty() ? fmt::format("0:{}", spec.map[0]) : text);
+  return {text.empty() ? fmt::format("0:{}", spec.map[0]) : text};
 }
 
-std::string pfc_text(const LinkPfc &pfc) {
-  std::string text = fmt::format(" pfc xoff {} xon {}", byte_text(pfc.xoff), byte_text(pfc.xon));
+Said say_pfc(const LinkSpec &spec) {
+  const LinkPfc &pfc = spec.pfc;
+  if (!pfc.on)
+    return {};
+  std::string text = fmt::format("xoff {} xon {}", byte_text(pfc.xoff), byte_text(pfc.xon));
   if (pfc.headroom)
     text += " headroom " + byte_text(pfc.headroom);
   if (pfc.alpha > 0)
     text += fmt::format(" alpha {}", pfc.alpha);
   if (pfc.priorities == 0xff)
-    return text;
+    return {text};
   std::string list;
   for (unsigned priority = 0; priority < kLinkClasses; priority++)
     if (pfc.priorities >> priority & 1)
       list += fmt::format("{}{}", list.empty() ? "" : ",", priority);
-  return text + " priorities " + list;
+  return {text + " priorities " + list};
 }
 
-std::string class_text(unsigned number, const LinkClass &link_class, uint32_t reserve) {
-  std::string text = fmt::format(" class {}", number);
-  text += link_class.strict ? " strict" : fmt::format(" weight {}", link_class.weight);
-  if (link_class.share != 100)
-    text += fmt::format(" share {}%", link_class.share);
-  text += fmt::format(" reserve {}%", reserve);
-  return link_class.own_aqm ? text + " " + aqm_text(link_class.aqm) : text;
+Said say_classes(const LinkSpec &spec) {
+  Said all;
+  for (unsigned i = 0; i < kLinkClasses; i++) {
+    const LinkClass &link_class = spec.classes[i];
+    if (!link_class.declared)
+      continue;
+    std::string text = fmt::format("{} ", i);
+    text += link_class.strict ? "strict" : fmt::format("weight {}", link_class.weight);
+    if (link_class.share != 100)
+      text += fmt::format(" share {}%", link_class.share);
+    text += fmt::format(" reserve {}%", reserve_of(spec, i));
+    all.push_back(link_class.own_aqm ? text + " " + aqm_text(link_class.aqm) : text);
+  }
+  return all;
 }
+
+Said say_flap(const LinkSpec &spec) {
+  const LinkFlap &flap = spec.flap;
+  if (!flap.down)
+    return {};
+  std::string text =
+      fmt::format("{} every {}", duration_text(flap.down), duration_text(flap.period));
+  if (flap.count)
+    text += fmt::format(" count {}", flap.count);
+  if (flap.way != LinkFlap::Way::Any)
+    text += flap.way == LinkFlap::Way::Carrier ? " carrier" : " drop";
+  return {text};
+}
+
+// An AQM for the link; each class may have its own.
+constexpr std::string_view kAqm = "aqm";
+template <size_t kind> Status parse_aqm(LinkDraft &draft, WordReader &words) {
+  const std::string word(kAqmWords[kind]);
+  if (!draft.taken.claim(kAqm, word))
+    return Error{fmt::format("'{}' is a second AQM of the link", word),
+                 "one for the link, and one after each `class N`"};
+  return read_aqm(word, words, draft.spec.aqm);
+}
+template <size_t kind> Said say_aqm(const LinkSpec &spec) {
+  const std::string text = aqm_text(spec.aqm);
+  const size_t space = text.find(' ');
+  return text.substr(0, space) == kAqmWords[kind] ? Said{text.substr(space + 1)} : Said();
+}
+
+// A word's places are LinkSpec in model/link.h, a row here, and where it acts: link.cpp (the way of
+// a frame), link_settings.cpp (changes, flaps, pauses), scheduler.h (classes), shared_buffer.cpp
+// (room, PFC that is sent); wire_words_test, wire_link_test, a setting in wire_random_test.
+constexpr Word<LinkDraft> kWords[] = {
+    {{"rate", "", "", "R [l1|l2]",
+      "R of the frames' bytes (`l2`), or with 24 bytes more of each for FCS, preamble and gap "
+      "(`l1`)"},
+     parse_rate,
+     [](const LinkSpec &spec) {
+       return say_if(spec.rate, "{}{}", rate_text(spec.rate), spec.layer1 ? " l1" : "");
+     },
+     [](LinkSpec &spec, const Scale &scale) { scale.rate(spec.rate); }},
+    {{"trace", "", "", "FILE", "delivery opportunities of Mahimahi instead of a rate"},
+     parse_trace_name,
+     [](const LinkSpec &spec) { return say_if(!spec.trace.empty(), "{}", spec.trace); }},
+    {{"delay", "", "", "D", "propagation, after a frame has been sent"},
+     parse_delay,
+     [](const LinkSpec &spec) { return say_if(spec.delay, "{}", duration_text(spec.delay)); },
+     [](LinkSpec &spec, const Scale &scale) { scale.time(spec.delay); }},
+    {{"mtu", "", "", "N", "the longest IP packet"},
+     parse_mtu,
+     [](const LinkSpec &spec) { return say_if(spec.mtu, "{}", spec.mtu); }},
+    {{"buffer", "", "", "SIZE",
+      "of waiting frames, shared by all classes (1M); `class N share PERCENT` limits one class, "
+      "`reserve PERCENT` is a part that no other class takes"},
+     parse_buffer,
+     [](const LinkSpec &spec) { return Said{byte_text(spec.buffer)}; }},
+    {{"red", kOwn, "", "KMIN KMAX PMAX [weight W] [drop|ce only] [at enqueue]",
+      "AQM: marks CE by the length of the queue that a frame leaves (`at enqueue`: before one that "
+      "enters); frames that are not ECN-capable are dropped, or pass with `ce only`; `drop`: all "
+      "are dropped"},
+     parse_aqm<0>,
+     say_aqm<0>,
+     [](LinkSpec &spec, const Scale &scale) { scale.time(spec.aqm.freeze); }},
+    {{"step", kOwn, "", "K [drop|ce only] [at enqueue]", "the same above K bytes"},
+     parse_aqm<1>,
+     say_aqm<1>},
+    {{"blue", kOwn, "", "[UP DOWN FREEZE] [over K] [drop|ce only] [at enqueue]",
+      "the same, by losses and idle times"},
+     parse_aqm<2>,
+     say_aqm<2>},
+    {{"map", "", "", "DSCP:CLASS,...", "classes by DSCP, else DSCP / 8"}, parse_map, say_map},
+    {{"pfc", "", "", "xoff A xon B [headroom H] [alpha F] [priorities LIST]",
+      "sends PFC frames to the port that fills the queue"},
+     parse_pfc,
+     say_pfc},
+    {{"class", kMany, "", "N [strict|weight W] [share PERCENT] [reserve PERCENT] [AQM]",
+      "up to eight classes, by PCP of a tagged frame, else by `map`; weights are of bytes (DWRR). "
+      "Reserves are equal parts of 25 % if not given, one of them for the classes that are not "
+      "named (with one named class 12 % each, with two 8 %); in a simulated switch, each port has "
+      "its part of them"},
+     parse_class,
+     say_classes,
+     [](LinkSpec &spec, const Scale &scale) {
+       for (LinkClass &link_class : spec.classes)
+         scale.time(link_class.aqm.freeze);
+     }},
+    {{"flap", "", "", "DOWN every PERIOD [count N] [carrier|drop]",
+      "down for DOWN at the end of each PERIOD: see below"},
+     parse_flap,
+     say_flap,
+     [](LinkSpec &spec, const Scale &scale) {
+       scale.time(spec.flap.down);
+       scale.time(spec.flap.period);
+     }},
+};
 
 } // namespace
 
-std::vector<std::string_view> link_words() {
-  std::vector<std::string_view> names;
-  for (const Keyword &keyword : kKeywords)
-    names.push_back(keyword.word);
-  names.insert(names.end(), kAqmWords.begin(), kAqmWords.end());
-  return names;
+const LinkLanguage &link_language() {
+  static const LinkLanguage kLanguage({.thing = "a link",
+                                       .example = "",
+                                       .yaml_example = "like {rate: 10gbit, delay: 100us}",
+                                       .error = "",
+                                       .twice = "'{}' is given twice",
+                                       .twice_hint = "each word once"},
+                                      {{"", kWords}});
+  return kLanguage;
 }
 
 Result<LinkSpec> parse_link(const std::vector<std::string> &list) {
   WordReader words(list);
   if (words.done())
     return Error{"the words of the link are missing", "like rate 10gbit delay 100us buffer 1M"};
-  LinkSpec spec;
-  XR_TRY(parse_words(words, spec));
+  LinkDraft draft;
+  XR_TRY(link_language().read(draft, words));
+  LinkSpec &spec = draft.spec;
   XR_TRY(check(spec));
   const LinkSpec given = spec; // defaults depend on the other classes
   for (unsigned i = 0; i < kLinkClasses; i++)
     if (given.classes[i].declared)
       spec.classes[i].reserve = reserve_of(given, i);
-  return spec;
+  return std::move(spec);
 }
 
-std::string link_text(const LinkSpec &spec) {
-  std::string text;
-  if (spec.rate)
-    text += fmt::format(" rate {}{}", rate_text(spec.rate), spec.layer1 ? " l1" : "");
-  if (!spec.trace.empty())
-    text += " trace " + spec.trace;
-  if (spec.delay)
-    text += " delay " + duration_text(spec.delay);
-  if (spec.mtu)
-    text += fmt::format(" mtu {}", spec.mtu);
-  text += " buffer " + byte_text(spec.buffer);
-  if (const std::string aqm = aqm_text(spec.aqm); !aqm.empty())
-    text += " " + aqm;
-  if (spec.by_dscp)
-    text += map_text(spec);
-  if (spec.pfc.on)
-    text += pfc_text(spec.pfc);
-  for (unsigned i = 0; i < kLinkClasses; i++)
-    if (spec.classes[i].declared)
-      text += class_text(i, spec.classes[i], reserve_of(spec, i));
-  if (spec.flap.down) {
-    text += fmt::format(" flap {} every {}", duration_text(spec.flap.down),
-                        duration_text(spec.flap.period));
-    if (spec.flap.count)
-      text += fmt::format(" count {}", spec.flap.count);
-    if (spec.flap.way != LinkFlap::Way::Any)
-      text += spec.flap.way == LinkFlap::Way::Carrier ? " carrier" : " drop";
-  }
-  return text.substr(1);
-}
+std::string link_text(const LinkSpec &spec) { return link_language().text(spec); }
 
 } // namespace xr::wire

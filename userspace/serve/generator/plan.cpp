@@ -173,19 +173,29 @@ requester::Reliability reliability_of(const otg::PortOptions &options, size_t fl
 }
 
 // How each flow of the port is paced: its share of target_line_rate, or DCQCN that begins there.
-std::string pace_words(const Config &config, size_t port, double percent, size_t beside,
-                       uint64_t line_bits) {
+Status pace(const Config &config, size_t port, double percent, size_t beside, uint64_t line_bits,
+            flow::Flow &flow) {
   const otg::PortOptions &options = config.ports[port].options;
-  const std::string share = fmt::format("{:.6g}%", percent / static_cast<double>(beside));
-  if (!options.dcqcn)
-    return "rate " + share;
-  std::string words = "cc dcqcn preset otg line " + share;
-  for (const otg::DcqcnParameter &each : options.parameters)
-    words += each.value.empty()
-                 ? fmt::format(" {}={:.10g}mbit", each.name,
-                               each.of_line / 100 * static_cast<double>(line_bits) / 1e6)
-                 : fmt::format(" {}={}", each.name, each.value);
-  return words;
+  const double each = percent / static_cast<double>(beside);
+  const congestion::Rate share{congestion::Rate::Kind::Percent, each, fmt::format("{:.6g}%", each)};
+  if (!(each > 0 && each <= 100))
+    return Error{fmt::format("{} is not a part of the line's rate", share.text),
+                 "target_line_rate above 0, up to 100"};
+  if (!options.dcqcn) {
+    flow.pacing.rate = share;
+    return {};
+  }
+  flow.control = congestion::Control::of(congestion::Control::Kind::Dcqcn);
+  flow.control.dcqcn = XR_TRY(congestion::dcqcn_preset("otg"));
+  flow.control.rate = share;
+  for (const otg::DcqcnParameter &parameter : options.parameters)
+    if (!parameter.value.empty())
+      XR_TRY(flow.control.dcqcn.set(parameter.name + "=" + parameter.value));
+    else
+      XR_TRY(flow.control.dcqcn.set(parameter.name,
+                                    {parameter.of_line / 100 * static_cast<double>(line_bits) / 1e6,
+                                     congestion::Unit::Mbit}));
+  return {};
 }
 
 // Where none fits, the peer's own.
@@ -444,7 +454,6 @@ Result<std::vector<station::StationFlow>> station_flows(const Config &config, co
   const uint64_t line_bits = own.request.line_bits ? own.request.line_bits : facts.line_bits;
   const requester::Reliability reliability =
       reliability_of(config.ports[port].options, own.flows.size());
-  std::map<double, flow::Flow> paces; // the words of a pace are the same for most flows
   std::vector<station::StationFlow> all;
   for (const size_t number : own.flows) {
     const otg::StatefulFlow &given = config.flows[number];
@@ -453,15 +462,8 @@ Result<std::vector<station::StationFlow>> station_flows(const Config &config, co
       return Error{
           fmt::format("{}: the driver of {} does not report the line's rate", where, facts.ifname),
           "layer1 with a speed for the port"};
-    if (!paces.contains(given.percent))
-      paces[given.percent] =
-          XR_TRY(flow::parse_flow(parse::split(pace_words(config, port, given.percent,
-                                                          own.flows.size(), line_bits)),
-                                  flow::Flow{})
-                     .in(where));
     flow::Flow flow = flow_of(config, plan, given, facts, macs);
-    flow.pacing = paces[given.percent].pacing;
-    flow.control = paces[given.percent].control;
+    XR_TRY(pace(config, port, given.percent, own.flows.size(), line_bits, flow).in(where));
     flow.seed = number + 1;
     flow.stamp = true; // for the latency, where packets have room for it
     if (!flow::check_flow(flow, facts.mtu))

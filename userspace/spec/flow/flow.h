@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "packet/frame.h"
 #include "packet/message.h"
-#include "parse/words.h"
+#include "parse/language.h"
 #include "rate/control.h"
 #include "rate/pacing.h"
 
@@ -144,6 +144,9 @@ struct Flow { // NOLINT(clang-analyzer-optin.performance.Padding)
   // Canonical words; parse_flow() makes the same flow of them.
   std::string text() const;
 };
+
+using FlowLanguage = parse::Language<parse::Draft<Flow>>;
+const FlowLanguage &flow_language();
 
 // Parses the words of one flow. An error is a sentence with a hint.
 Result<Flow> parse_flow(const std::vector<std::string> &words);

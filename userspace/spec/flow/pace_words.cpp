@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "parse/value.h"
 
@@ -19,7 +20,6 @@ constexpr std::string_view kRateHint = "like 10gbit, 100kpps, 50% or top";
 constexpr double kSlowest = 0.001, kFastest = 1e9; // packets a second
 constexpr uint64_t kMostBurst = 1'000'000'000'000;
 constexpr size_t kMostFaults = 64;
-constexpr uint64_t kMostPacerBurst = 65536;
 
 // A number and its unit in lower case.
 std::optional<Number> with_unit(const std::string &word) {
@@ -64,108 +64,22 @@ Result<congestion::Rate> rate_of(const std::string &word, bool l1) {
 }
 
 Status parse_rate_word(FlowDraft &draft, WordReader &words) {
-  draft.flow.pacing.rate = XR_TRY(take_rate(words));
-  return {};
-}
-
-// The words after the name of a control with parameters: line R, burst=N, and the parameters.
-Status parse_line(congestion::Control &control, WordReader &words) {
-  auto rate = take_rate(words);
-  if (!rate)
-    return rate.error();
-  if (rate->kind == congestion::Rate::Kind::Top || rate->kind == congestion::Rate::Kind::Packets)
-    return Error{"line: the line's rate is in bit/s", "line 40gbit, or nothing: the port's"};
-  control.rate = std::move(rate).get();
-  return {};
-}
-
-Status parse_parameter(congestion::Control &control, const std::string &word) {
-  if (word.starts_with("burst=")) {
-    const auto burst = XR_TRY(integer(word.substr(6), 1, kMostPacerBurst, "a number of packets"));
-    control.burst = static_cast<uint32_t>(burst);
-    return {};
-  }
-  return control.parameters()->set(word);
-}
-
-Status parse_preset_of(congestion::Control &control, WordReader &words) {
-  control.dcqcn = XR_TRY(congestion::dcqcn_preset(words.take()));
-  return {};
-}
-
-// window bdp|BYTES|none [vary]
-Status parse_window(congestion::Control &control, WordReader &words) {
-  using Kind = congestion::Window::Kind;
-  congestion::Window window;
-  const std::string word = words.take();
-  if (word == "bdp") {
-    window.kind = Kind::Bdp;
-  } else if (word != "none") {
-    const auto bytes = byte_count(word, 1);
-    if (!bytes)
-      return wrong(word, "a window", "bdp, a number of bytes like 64k, or none");
-    window.kind = Kind::Bytes;
-    window.bytes = bytes.get();
-  }
-  window.vary = words.take_if("vary");
-  control.window = window;
-  return {};
-}
-
-// The words after the name of a control: preset P, line R, window W, NAME=VALUE.
-Status parse_controlled(congestion::Control &control, WordReader &words) {
-  const bool dcqcn = control.kind == congestion::Control::Kind::Dcqcn;
-  if (dcqcn && words.take_if("preset"))
-    if (Status s = parse_preset_of(control, words); !s)
-      return s;
-  for (;;) {
-    Status done;
-    if (words.take_if("line"))
-      done = parse_line(control, words);
-    else if (words.peek() == "window" && control.is_dynamic() && words.take_if("window"))
-      done = parse_window(control, words);
-    else if (words.peek().find('=') != std::string::npos)
-      done = parse_parameter(control, words.take());
-    else
-      break;
-    if (!done)
-      return done;
-  }
-  if (dcqcn && words.peek() == "preset")
-    return Error{"preset comes first: the other words change it",
-                 "cc dcqcn preset nvidia rai=10mbit"};
-  return {};
-}
-
-Status parse_fixed(congestion::Control &control, WordReader &words) {
-  auto rate = take_rate(words);
-  if (!rate)
-    return rate.error();
-  if (rate->kind == congestion::Rate::Kind::Top)
-    return Error{"cc fixed top: a fixed rate is a number", "cc fixed 100mbit"};
-  control.rate = std::move(rate).get();
-  if (words.peek().starts_with("burst="))
-    return parse_parameter(control, words.take());
-  return {};
-}
-
-Status parse_cc(FlowDraft &draft, WordReader &words) {
-  draft.flow.control = XR_TRY(take_control(words));
+  draft.spec.pacing.rate = XR_TRY(take_rate(words));
   return {};
 }
 
 Status parse_top(FlowDraft &draft, WordReader &) {
-  draft.flow.pacing.rate = congestion::Rate();
+  draft.spec.pacing.rate = congestion::Rate();
   return {};
 }
 
 Status parse_poisson(FlowDraft &draft, WordReader &) {
-  draft.flow.pacing.shape = congestion::Pacing::Shape::Poisson;
+  draft.spec.pacing.shape = congestion::Pacing::Shape::Poisson;
   return {};
 }
 
 Status parse_burst(FlowDraft &draft, WordReader &words) {
-  congestion::Pacing &pacing = draft.flow.pacing;
+  congestion::Pacing &pacing = draft.spec.pacing;
   const auto packets = XR_TRY(integer(words.take(), 1, kMostBurst, "a number of packets"));
   if (!words.take_if("gap"))
     return missing("gap", words.peek(), "burst 32 gap 1ms");
@@ -180,26 +94,14 @@ Status parse_burst(FlowDraft &draft, WordReader &words) {
   return {};
 }
 
-Result<uint64_t> some_time(const std::string &word) {
-  auto ns = duration(word);
-  if (ns && !ns.get())
-    return wrong(word, "a duration above 0", "like 10s");
-  return ns;
-}
-
-Status parse_for(FlowDraft &draft, WordReader &words) {
-  draft.flow.duration_ns = XR_TRY(some_time(words.take()));
-  return {};
-}
-
 Status parse_start(FlowDraft &draft, WordReader &words) {
-  draft.flow.pacing.start_ns = XR_TRY(duration(words.take()));
+  draft.spec.pacing.start_ns = XR_TRY(duration(words.take()));
   return {};
 }
 
 Status parse_ramp(FlowDraft &draft, WordReader &words) {
-  congestion::Pacing &pacing = draft.flow.pacing;
-  pacing.ramp_ns = XR_TRY(some_time(words.take()));
+  congestion::Pacing &pacing = draft.spec.pacing;
+  pacing.ramp_ns = XR_TRY(duration_above_0(words.take()));
   pacing.ramp_from = 0;
   if (!words.take_if("from"))
     return {};
@@ -239,7 +141,7 @@ Status parse_probability(Fault &fault, WordReader &words) {
 
 Status parse_fault(FlowDraft &draft, WordReader &words) {
   const auto kind = XR_TRY(choice(words.take(), fault_names(), "a kind of fault"));
-  if (draft.flow.faults.size() == kMostFaults)
+  if (draft.spec.faults.size() == kMostFaults)
     return Error{fmt::format("there are {} already", kMostFaults),
                  "another flow can have the rest"};
   Fault fault;
@@ -251,25 +153,82 @@ Status parse_fault(FlowDraft &draft, WordReader &words) {
                                                          parse_probability};
   if (Status s = kParse[when.get()](fault, words); !s)
     return s;
-  draft.flow.faults.push_back(std::move(fault));
+  draft.spec.faults.push_back(std::move(fault));
   return {};
 }
 
-constexpr FlowKeyword kPaceWords[] = {
-    {"rate", Slot::Rate, parse_rate_word,
-     "rate 10gbit [l1|l2], rate 100kpps, rate 50% or rate top"},
-    {"cc", Slot::Cc, parse_cc,
-     "cc fixed 100mbit [l1|l2] | cc dcqcn [preset P] | cc timely | cc timely-patched | cc dctcp | "
-     "cc hpcc | cc swift | cc copa | cc plugin FILE.so; each but fixed with [line R] [window "
-     "bdp|BYTES [vary]] [NAME=VALUE ...]; each QP on its own"},
-    {"top", Slot::Rate, parse_top, "top, the same as rate top"},
-    {"poisson", Slot::Shape, parse_poisson, "poisson"},
-    {"burst", Slot::Shape, parse_burst, "burst 32 gap 1ms [count 10]"},
-    {"for", Slot::For, parse_for, "for 10s"},
-    {"start", Slot::Start, parse_start, "start 1s"},
-    {"ramp", Slot::Ramp, parse_ramp, "ramp 10s [from 10%]"},
-    {"fault", Slot::Many, parse_fault,
-     "fault skip|repeat|reorder|icrc|pad|ghost-ack at 5,9 | every 100 | probability 1%"},
+Said say_burst(const Flow &flow) {
+  const congestion::Pacing &pacing = flow.pacing;
+  if (pacing.shape != congestion::Pacing::Shape::Burst)
+    return {};
+  const std::string text =
+      fmt::format("{} gap {}", pacing.burst_packets, duration_text(pacing.burst_gap_ns));
+  return {pacing.bursts ? fmt::format("{} count {}", text, pacing.bursts) : text};
+}
+
+Said say_ramp(const Flow &flow) {
+  const congestion::Pacing &pacing = flow.pacing;
+  if (!pacing.ramp_ns)
+    return {};
+  const std::string text = duration_text(pacing.ramp_ns);
+  return {pacing.ramp_from > 0 ? fmt::format("{} from {}", text, pacing.ramp_from) : text};
+}
+
+std::string fault_text(const Fault &fault) {
+  const std::string_view kind = fault_names()[static_cast<size_t>(fault.kind)];
+  switch (fault.when) {
+  case Fault::When::Positions:
+    return fmt::format("{} at {}", kind, fmt::join(fault.positions, ","));
+  case Fault::When::Every:
+    return fmt::format("{} every {}", kind, fault.every);
+  case Fault::When::Probability:
+    break;
+  }
+  return fmt::format("{} probability {}", kind, fault.probability);
+}
+
+constexpr FlowWord kPaceWords[] = {
+    {{"rate", "", "rate 10gbit [l1|l2], rate 100kpps, rate 50% or rate top",
+      "10gbit [l1|l2]|1mpps|50%|top", "percent are of the line, L1"},
+     parse_rate_word,
+     [](const Flow &flow) {
+       const congestion::Rate &rate = flow.pacing.rate;
+       return say_if(rate.kind != congestion::Rate::Kind::Top, "{}", rate_words(rate));
+     },
+     [](Flow &flow, const Scale &scale) { flow.pacing.rate.scale(scale.factor); }},
+    {{"top", "rate", "top, the same as rate top"}, parse_top},
+    {{"poisson", "shape", "poisson"},
+     parse_poisson,
+     [](const Flow &flow) {
+       return say_if(flow.pacing.shape == congestion::Pacing::Shape::Poisson, "");
+     }},
+    {{"burst", "shape", "burst 32 gap 1ms [count 10]", "N gap DURATION [count N]"},
+     parse_burst,
+     say_burst,
+     [](Flow &flow, const Scale &scale) { scale.time(flow.pacing.burst_gap_ns); }},
+    {{"start", "", "start 1s", "DURATION"},
+     parse_start,
+     [](const Flow &flow) {
+       return say_if(flow.pacing.start_ns, "{}", duration_text(flow.pacing.start_ns));
+     },
+     [](Flow &flow, const Scale &scale) { scale.time(flow.pacing.start_ns); }},
+    {{"ramp", "", "ramp 10s [from 10%]", "DURATION [from P%]"},
+     parse_ramp,
+     say_ramp,
+     [](Flow &flow, const Scale &scale) { scale.time(flow.pacing.ramp_ns); }},
+};
+
+constexpr FlowWord kFaultWords[] = {
+    {{"fault", kMany,
+      "fault skip|repeat|reorder|icrc|pad|ghost-ack at 5,9 | every 100 | probability 1%",
+      "skip|repeat|reorder|icrc|pad|ghost-ack at N,N|every N|probability P"},
+     parse_fault,
+     [](const Flow &flow) {
+       Said all;
+       for (const Fault &fault : flow.faults)
+         all.push_back(fault_text(fault));
+       return all;
+     }},
 };
 
 } // namespace
@@ -282,31 +241,11 @@ const std::vector<std::string_view> &fault_names() {
   return kNames;
 }
 
-std::span<const FlowKeyword> pace_words() { return kPaceWords; }
+std::span<const FlowWord> pace_words() { return kPaceWords; }
+std::span<const FlowWord> fault_words() { return kFaultWords; }
 
-Result<congestion::Control> take_control(WordReader &words) {
-  using Kind = congestion::Control::Kind;
-  congestion::Control control;
-  const std::string word = words.peek();
-  std::string names;
-  const auto rows = congestion::control_rows();
-  for (const congestion::ControlRow &row : rows) {
-    const bool first = names.empty(), last = &row == &rows.back();
-    names += fmt::format("{}{}", first ? "" : last ? " or " : ", ", row.word);
-    if (words.take_if(row.word)) {
-      control = row.kind == Kind::Plugin
-                    ? congestion::Control::of(XR_TRY(congestion::Plugin::load(words.take())))
-                    : congestion::Control::of(row.kind);
-      break;
-    }
-  }
-  if (control.kind == Kind::None)
-    return missing(names, word, "cc fixed 100mbit, or cc dcqcn");
-  const Status done =
-      control.kind == Kind::Fixed ? parse_fixed(control, words) : parse_controlled(control, words);
-  if (!done)
-    return done.error();
-  return control;
+std::string rate_words(const congestion::Rate &rate) {
+  return rate.text + (rate.kind == congestion::Rate::Kind::BitsL1 ? " l1" : "");
 }
 
 Result<congestion::Rate> take_rate(WordReader &words) {

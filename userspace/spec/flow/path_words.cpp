@@ -17,13 +17,8 @@ namespace {
 
 constexpr uint32_t kMostVid = 4094, kMostPriority = 7; // 4095 is reserved (IEEE 802.1Q, 9.6)
 
-Status parse_seed(FlowDraft &draft, WordReader &words) {
-  draft.flow.seed = XR_TRY(integer(words.take(), 0, UINT64_MAX));
-  return {};
-}
-
 Status parse_name(FlowDraft &draft, WordReader &words) {
-  draft.flow.name = XR_TRY(name(words.take()));
+  draft.spec.name = XR_TRY(name(words.take()));
   return {};
 }
 
@@ -33,10 +28,10 @@ Status parse_end(WordReader &words, packet::Address &end, bool &given) {
   return {};
 }
 Status parse_src(FlowDraft &d, WordReader &w) {
-  return parse_end(w, d.flow.path.src, d.flow.src_given);
+  return parse_end(w, d.spec.path.src, d.spec.src_given);
 }
 Status parse_dst(FlowDraft &d, WordReader &w) {
-  return parse_end(w, d.flow.path.dst, d.flow.dst_given);
+  return parse_end(w, d.spec.path.dst, d.spec.dst_given);
 }
 
 template <std::optional<packet::Mac> Flow::*member>
@@ -45,7 +40,7 @@ Status parse_mac(FlowDraft &draft, WordReader &words) {
   const auto mac = packet::parse_mac(word);
   if (!mac)
     return wrong(word, "a MAC address", "like 02:00:00:00:00:01");
-  draft.flow.*member = mac.get();
+  draft.spec.*member = mac.get();
   return {};
 }
 
@@ -64,7 +59,7 @@ Result<packet::Tag> parse_tag(const std::string &word) {
 }
 
 Status parse_vlan(FlowDraft &draft, WordReader &words) {
-  std::vector<packet::Tag> &tags = draft.flow.path.tags;
+  std::vector<packet::Tag> &tags = draft.spec.path.tags;
   tags.clear();
   if (words.take_if("none"))
     return {};
@@ -81,12 +76,12 @@ Status parse_vlan(FlowDraft &draft, WordReader &words) {
 }
 
 Status parse_v1(FlowDraft &draft, WordReader &) {
-  draft.flow.path.network = packet::Network::V1;
+  draft.spec.path.network = packet::Network::V1;
   return {};
 }
 
 Status parse_port(FlowDraft &draft, WordReader &words) {
-  Flow &flow = draft.flow;
+  Flow &flow = draft.spec;
   const std::string word = words.take();
   if (looks_like_number(word)) {
     const auto number = XR_TRY(integer(word, 1, 0xffff, "a UDP port"));
@@ -101,48 +96,107 @@ Status parse_port(FlowDraft &draft, WordReader &words) {
 
 Status parse_dscp(FlowDraft &draft, WordReader &words) {
   const auto dscp = XR_TRY(integer(words.take(), 0, 63));
-  uint8_t &tos = draft.flow.path.tos;
+  uint8_t &tos = draft.spec.path.tos;
   tos = static_cast<uint8_t>(dscp << 2 | (tos & 3));
   return {};
 }
 
 Status parse_ecn(FlowDraft &draft, WordReader &words) {
   const auto codepoint = XR_TRY(named(words.take(), kCodepoints, "an ECN codepoint"));
-  uint8_t &tos = draft.flow.path.tos;
+  uint8_t &tos = draft.spec.path.tos;
   tos = static_cast<uint8_t>((tos & ~3) | codepoint);
   return {};
 }
 
 Status parse_ttl(FlowDraft &draft, WordReader &words) {
   const auto ttl = XR_TRY(integer(words.take(), 1, 255));
-  draft.flow.path.ttl = static_cast<uint8_t>(ttl);
+  draft.spec.path.ttl = static_cast<uint8_t>(ttl);
   return {};
 }
 
 Status parse_flow_label(FlowDraft &draft, WordReader &words) {
   const auto label = XR_TRY(integer(words.take(), 0, 0xfffff));
-  draft.flow.path.flow_label = static_cast<uint32_t>(label);
+  draft.spec.path.flow_label = static_cast<uint32_t>(label);
   return {};
 }
 
-constexpr FlowKeyword kPathWords[] = {
-    {"name", Slot::Name, parse_name, "name first"},
-    {"src", Slot::Src, parse_src, "src 192.0.2.1"},
-    {"dst", Slot::Dst, parse_dst, "dst 192.0.2.2"},
-    {"src-mac", Slot::SrcMac, parse_mac<&Flow::src_mac>, "src-mac 02:00:00:00:00:01"},
-    {"dst-mac", Slot::DstMac, parse_mac<&Flow::dst_mac>, "dst-mac 02:00:00:00:00:02"},
-    {"vlan", Slot::Vlan, parse_vlan, "vlan 5, vlan 5/3 or, with an outer one, vlan 7,5/3"},
-    {"v1", Slot::V1, parse_v1, "v1"},
-    {"port", Slot::Port, parse_port, "port hash, port vary or port 49152"},
-    {"dscp", Slot::Dscp, parse_dscp, "dscp 26"},
-    {"ecn", Slot::Ecn, parse_ecn, "ecn ect0"},
-    {"ttl", Slot::Ttl, parse_ttl, "ttl 64"},
-    {"flow-label", Slot::FlowLabel, parse_flow_label, "flow-label 0x12345"},
-    {"seed", Slot::Seed, parse_seed, "seed 7"},
+std::string tag_text(const packet::Tag &tag) {
+  const unsigned vid = tag.tci & ROCE_VLAN_VID, priority = tag.tci >> 13;
+  return priority ? fmt::format("{}/{}", vid, priority) : fmt::format("{}", vid);
+}
+
+Said say_vlan(const Flow &flow) {
+  std::string text;
+  for (const packet::Tag &tag : flow.path.tags)
+    text += (text.empty() ? "" : ",") + tag_text(tag);
+  return say_if(!text.empty(), "{}", text);
+}
+
+template <std::optional<packet::Mac> Flow::*member> Said say_mac(const Flow &flow) {
+  const auto &mac = flow.*member;
+  return mac ? Said{packet::mac_text(*mac)} : Said();
+}
+
+Said say_port(const Flow &flow) {
+  if (flow.port == PortChoice::Hash)
+    return {};
+  return {flow.port == PortChoice::Vary ? "vary" : std::to_string(flow.path.src_port)};
+}
+
+constexpr FlowWord kPathWords[] = {
+    {{"name", "", "name first", "NAME"},
+     parse_name,
+     [](const Flow &flow) { return say_if(!flow.name.empty(), "{}", flow.name); }},
+    {{"src", "", "src 192.0.2.1", "IP"},
+     parse_src,
+     [](const Flow &flow) {
+       return say_if(flow.src_given, "{}", parse::address_text(flow.path.src));
+     }},
+    {{"dst", "", "dst 192.0.2.2", "IP"},
+     parse_dst,
+     [](const Flow &flow) {
+       return say_if(flow.dst_given, "{}", parse::address_text(flow.path.dst));
+     }},
+    {{"src-mac", "", "src-mac 02:00:00:00:00:01", "MAC"},
+     parse_mac<&Flow::src_mac>,
+     say_mac<&Flow::src_mac>},
+    {{"dst-mac", "", "dst-mac 02:00:00:00:00:02", "MAC"},
+     parse_mac<&Flow::dst_mac>,
+     say_mac<&Flow::dst_mac>},
+    {{"vlan", "", "vlan 5, vlan 5/3 or, with an outer one, vlan 7,5/3", "ID[/PRIO][,ID[/PRIO]]"},
+     parse_vlan,
+     say_vlan},
+    {{"v1", "", "v1", "", "RoCEv1"},
+     parse_v1,
+     [](const Flow &flow) { return say_if(flow.path.network == packet::Network::V1, ""); }},
+};
+
+constexpr FlowWord kFieldWords[] = {
+    {{"port", "", "port hash, port vary or port 49152", "hash|vary|N", "UDP source port"},
+     parse_port,
+     say_port},
+    {{"dscp", "", "dscp 26", "N"},
+     parse_dscp,
+     [](const Flow &flow) { return say_if(flow.path.tos >> 2, "{}", flow.path.tos >> 2); }},
+    {{"ecn", "", "ecn ect0", "not-ect|ect0|ect1|ce"},
+     parse_ecn,
+     [](const Flow &flow) {
+       const uint8_t ecn = flow.path.tos & 3;
+       return say_if(ecn != ROCE_ECN_ECT0, "{}", name_of(kCodepoints, ecn));
+     }},
+    {{"ttl", "", "ttl 64", "N"},
+     parse_ttl,
+     [](const Flow &flow) {
+       return say_if(flow.path.ttl != plain_flow().path.ttl, "{}", flow.path.ttl);
+     }},
+    {{"flow-label", "", "flow-label 0x12345", "N"},
+     parse_flow_label,
+     [](const Flow &flow) { return say_if(flow.path.flow_label, "{:#x}", flow.path.flow_label); }},
 };
 
 } // namespace
 
-std::span<const FlowKeyword> path_words() { return kPathWords; }
+std::span<const FlowWord> path_words() { return kPathWords; }
+std::span<const FlowWord> field_words() { return kFieldWords; }
 
 } // namespace xr::flow

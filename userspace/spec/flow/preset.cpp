@@ -45,7 +45,7 @@ Result<FlowDraft> preset_draft(const std::string &name) {
   const Preset &chosen = kPresets[at];
   auto flow = XR_TRY(parse_flow({chosen.addresses, chosen.queue_pairs, kAll}));
   FlowDraft draft;
-  draft.flow = std::move(flow);
+  draft.spec = std::move(flow);
   return draft;
 }
 

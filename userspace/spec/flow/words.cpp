@@ -3,6 +3,7 @@
 #include "flow/words.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -14,70 +15,7 @@ namespace xr::flow {
 
 using namespace parse;
 
-Status FlowDraft::claim(Slot slot, const std::string &word) {
-  if (slot == Slot::Many)
-    return {};
-  const auto [place, free] = taken.emplace(slot, word);
-  if (free)
-    return {};
-  if (place->second == word)
-    return Error{"is given twice", "remove one of them"};
-  return Error{fmt::format("there is {} already", place->second), "leave one of them away"};
-}
-
 namespace {
-
-// Words that are valid only after another word.
-struct Follower {
-  std::string_view word, leader;
-};
-constexpr Follower kFollowers[] = {
-    {"l1", "rate R"},        {"l2", "rate R"},
-    {"gap", "burst N"},      {"count", "burst N gap T"},
-    {"from", "ramp T"},      {"at", "fault KIND"},
-    {"every", "fault KIND"}, {"probability", "fault KIND"},
-};
-
-Error unknown(const std::string &word) {
-  for (const Follower &follower : kFollowers)
-    if (follower.word == word)
-      return {fmt::format("'{}' is only valid after {}", word, follower.leader),
-              fmt::format("write {} {}", follower.leader, word)};
-  const std::string near = nearest(word, flow_words());
-  return {fmt::format("'{}' is not a word of a flow", word),
-          near.empty() ? "a flow is like: dst 192.0.2.2 qp 0x11 write size 64k rate 10gbit"
-                       : fmt::format("did you mean {}?", near)};
-}
-
-// Adds the keyword to an error of its function.
-Error at(const FlowKeyword &keyword, const Error &error) {
-  return {fmt::format("{}: {}", keyword.name, error.message),
-          error.hint.empty() ? keyword.usage : error.hint};
-}
-
-// The name of a verb is a keyword by itself.
-Status parse_verb_alone(FlowDraft &draft, const std::string &word, size_t verb) {
-  XR_TRY(draft.claim(Slot::Verb, word).in(word));
-  draft.flow.verb = static_cast<packet::Verb>(verb);
-  return {};
-}
-
-Status parse_one(FlowDraft &draft, WordReader &words) {
-  const std::string word = words.take();
-  const auto &verbs = verb_names();
-  if (const auto verb = std::find(verbs.begin(), verbs.end(), word); verb != verbs.end())
-    return parse_verb_alone(draft, word, static_cast<size_t>(verb - verbs.begin()));
-  if (word == "preset")
-    return Error{"preset: it is not the first word", "the others change what it says"};
-  const FlowKeyword *keyword = find_flow_word(word);
-  if (!keyword)
-    return unknown(word);
-  if (Status s = draft.claim(keyword->slot, word); !s)
-    return at(*keyword, s.error());
-  if (Status s = keyword->parse(draft, words); !s)
-    return at(*keyword, s.error());
-  return {};
-}
 
 bool is_default(const Sizes &sizes) {
   return sizes.kind == Sizes::Kind::List && sizes.parts.size() == 1 &&
@@ -136,43 +74,78 @@ Status fit_sequences(Flow &flow) {
 
 // Derives values that depend on several words.
 Result<Flow> finish(FlowDraft &draft) {
-  Flow &flow = draft.flow;
+  Flow &flow = draft.spec;
   if (flow.path.network != packet::Network::V1 && (flow.src_given || flow.dst_given)) {
     const packet::Address &known = flow.src_given ? flow.path.src : flow.path.dst;
     flow.path.network = packet::is_mapped(known) ? packet::Network::Ipv4 : packet::Network::Ipv6;
   }
   XR_TRY(fit_frame_size(flow));
-  if (!draft.has(Slot::Size))
+  if (!draft.taken.has("size"))
     default_size(flow);
-  if (draft.has(Slot::Rkey) || draft.has(Slot::Va))
+  if (draft.taken.has("rkey") || draft.taken.has("va"))
     flow.memory_given = true;
   XR_TRY(fit_sequences(flow));
   return std::move(flow);
 }
 
+// A verb's name is a word by itself.
+template <size_t verb> Status parse_verb_alone(FlowDraft &draft, WordReader &) {
+  draft.spec.verb = static_cast<packet::Verb>(verb);
+  return {};
+}
+template <size_t... verbs> std::vector<FlowWord> rows_of_verbs(std::index_sequence<verbs...>) {
+  return {FlowWord{{verb_names()[verbs], "verb"}, parse_verb_alone<verbs>}...};
+}
+
+constexpr FlowWord kPreset[] = {
+    {{"preset", "", "", "NAME", "a flow of others' scripts, which the words after it change"},
+     [](FlowDraft &, WordReader &) -> Status {
+       return Error{"it is not the first word", "the others change what it says"};
+     }},
+};
+
 Result<Flow> parse_all(FlowDraft draft, WordReader &words) {
-  while (!words.done())
-    XR_TRY(parse_one(draft, words));
+  XR_TRY(flow_language().read(draft, words));
   return finish(draft);
 }
 
 } // namespace
 
-const FlowKeyword *find_flow_word(const std::string &word) {
-  for (const auto keywords : {path_words(), message_words(), header_words(), pace_words()})
-    for (const FlowKeyword &keyword : keywords)
-      if (keyword.name == word)
-        return &keyword;
-  return nullptr;
+const FlowLanguage &flow_language() {
+  static const std::vector<FlowWord> kVerbs =
+      rows_of_verbs(std::make_index_sequence<packet::kVerbs>());
+  static const FlowLanguage kLanguage(
+      {.thing = "a flow",
+       .example = "a flow is like: dst 192.0.2.2 qp 0x11 write size 64k rate 10gbit",
+       .yaml_example = "like `- dst 192.0.2.2 qp 0x11` or `- {dst: 192.0.2.2, qp: 0x11}`",
+       .list_example = "[64, 4096]",
+       .first = "preset"},
+      {{"a verb, alone", kVerbs},
+       {"a flow of others' scripts", kPreset},
+       {"addresses", path_words()},
+       {"operation, QPs, how much", message_words()},
+       {"fields of IP and UDP", field_words()},
+       {"fields of the BTH, in every packet", bth_words()},
+       {"how fast", pace_words()},
+       {"congestion control", control_words()},
+       {"other headers, if the opcode has them", key_words()},
+       {"faults", fault_words()}},
+      {{"l1", "rate R"},
+       {"l2", "rate R"},
+       {"gap", "burst N"},
+       {"count", "burst N gap T"},
+       {"from", "ramp T"},
+       {"at", "fault KIND"},
+       {"every", "fault KIND"},
+       {"probability", "fault KIND"}});
+  return kLanguage;
 }
 
-std::vector<std::string_view> flow_words() {
-  std::vector<std::string_view> names = verb_names();
-  names.emplace_back("preset");
-  for (const auto keywords : {path_words(), message_words(), header_words(), pace_words()})
-    for (const FlowKeyword &keyword : keywords)
-      names.emplace_back(keyword.name);
-  return names;
+std::string Flow::text() const { return flow_language().text(*this); }
+
+const Flow &plain_flow() {
+  static const Flow kPlain;
+  return kPlain;
 }
 
 Result<uint8_t> named(const std::string &word, std::span<const Named> names,
@@ -182,6 +155,11 @@ Result<uint8_t> named(const std::string &word, std::span<const Named> names,
     all.push_back(item.name);
   const auto at = XR_TRY(choice(word, all, wanted));
   return names[at].value;
+}
+
+std::string_view name_of(std::span<const Named> names, uint8_t value) {
+  const auto found = std::ranges::find(names, value, &Named::value);
+  return found == names.end() ? "?" : found->name;
 }
 
 Status fit_frame_size(Flow &flow) {
@@ -204,7 +182,7 @@ Status fit_frame_size(Flow &flow) {
 Result<Flow> parse_flow(const std::vector<std::string> &list, const Flow &base) {
   WordReader words(list);
   FlowDraft draft;
-  draft.flow = base;
+  draft.spec = base;
   if (words.take_if("preset")) {
     draft = XR_TRY(preset_draft(words.take()));
   }

@@ -1,100 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// The draft of a flow, and the tables of words that fill it in.
+// The tables of the words of flows.
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "flow/flow.h"
-#include "parse/words.h"
+#include "parse/language.h"
 
 namespace xr::flow {
 
 using parse::WordReader;
 
-// The property that a word sets. Two words must not set the same one, except Many.
-// To add a word of flows: Flow, a slot here, the *_words.cpp that fits, text.cpp, check.cpp, help
-// in cli/send.cpp, docs/flows.md; a rate or a time also in places/scale.cpp; flow_parse_test.
-enum class Slot : uint8_t {
-  Name,
-  Src,
-  Dst,
-  SrcMac,
-  DstMac,
-  Vlan,
-  V1,
-  Transport,
-  Verb,
-  Qp,
-  Qps,
-  SrcQp,
-  By,
-  Size,
-  Pmtu,
-  Frames,
-  Messages, // also set by `repeat`
-  For,
-  Psn,
-  AckEvery,
-  Port,
-  Dscp,
-  Ecn,
-  Ttl,
-  FlowLabel,
-  Rate,
-  Cc,
-  Shape,
-  Start,
-  Ramp,
-  Qkey,
-  Rkey,
-  Va,
-  Imm,
-  Srq,
-  EeContext,
-  Syndrome,
-  Se,
-  MigReq,
-  PadCnt,
-  TVer,
-  Pkey,
-  Fecn,
-  Becn,
-  Resv6,
-  Resv7,
-  Seed,
-  Stamp,
-  Many, // the word may be repeated
-};
+using FlowDraft = parse::Draft<Flow>;
+using FlowWord = parse::Word<FlowDraft>;
 
-struct FlowDraft {
-  Flow flow;
-  std::map<Slot, std::string> taken; // slot to the word that set it
+// The tables, in the order of the canonical text. To add a word: its member of Flow, a row of one
+// of them, check.cpp where it does not go with others; flow_parse_test.
+std::span<const FlowWord> path_words();    // addresses and headers before the BTH
+std::span<const FlowWord> message_words(); // transport, verb, QPs, messages
+std::span<const FlowWord> field_words();   // fields of IP and UDP
+std::span<const FlowWord> bth_words();
+std::span<const FlowWord> pace_words();
+std::span<const FlowWord> control_words(); // of congestion
+std::span<const FlowWord> key_words();     // headers after the BTH; seed and stamp
+std::span<const FlowWord> fault_words();
 
-  Status claim(Slot slot, const std::string &word);
-  bool has(Slot slot) const { return taken.count(slot) != 0; }
-};
-
-// `parse` takes the arguments after the word. Its error has no keyword; the caller puts it in
-// front.
-struct FlowKeyword {
-  const char *name;
-  Slot slot;
-  Status (*parse)(FlowDraft &, WordReader &);
-  const char *usage;
-};
-
-std::span<const FlowKeyword> path_words();    // addresses and headers before the BTH
-std::span<const FlowKeyword> message_words(); // transport, verb, QPs, messages
-std::span<const FlowKeyword> header_words();  // fields of the BTH and of the headers after it
-std::span<const FlowKeyword> pace_words();    // timing, repetition, faults
-const FlowKeyword *find_flow_word(const std::string &word);
-std::vector<std::string_view> flow_words(); // all keywords and verbs
+using parse::Said;
+using parse::say_if;
+// What a word has when it is not given.
+const Flow &plain_flow();
+std::string rate_words(const congestion::Rate &rate);
 
 // The draft from which parse_flow() starts for `preset NAME`.
 Result<FlowDraft> preset_draft(const std::string &name);
@@ -115,5 +54,6 @@ Result<uint8_t> opcode_named(const std::string &word);
 std::string opcode_name(uint8_t opcode);
 Result<uint8_t> named(const std::string &word, std::span<const Named> names,
                       std::string_view wanted);
+std::string_view name_of(std::span<const Named> names, uint8_t value);
 
 } // namespace xr::flow

@@ -16,87 +16,7 @@ using namespace parse;
 namespace {
 
 constexpr size_t kMostFlows = 100'000;
-constexpr size_t kMostLetters = 1 << 20; // of a flow; YAML aliases can multiply it
-
 using List = std::vector<std::string>;
-
-// Joins the items to one word.
-Result<std::string> joined(const YAML::Node &list) {
-  std::string text;
-  for (const YAML::Node &item : list) {
-    if (!item.IsScalar())
-      return at_line(item, {"a list of values has something else in it", "like [64, 4096]"});
-    text += (text.empty() ? "" : ",") + item.Scalar();
-    if (text.size() > kMostLetters)
-      return at_line(list, {"the list is too long", "a flow of this length is hardly meant"});
-  }
-  return text;
-}
-
-// Writes each fault as the word `fault` and its arguments.
-Status push_faults(const YAML::Node &node, List &out) {
-  if (node.IsScalar()) {
-    out.insert(out.end(), {"fault", node.Scalar()});
-    return {};
-  }
-  if (!node.IsSequence())
-    return at_line(node, {"faults is not a list", R"(like [skip every 100, icrc probability 1%])"});
-  if (node.size() > kMostLetters)
-    return at_line(node, {"the list is too long", "a flow of this length is hardly meant"});
-  for (const YAML::Node &item : node) {
-    if (!item.IsScalar())
-      return at_line(item, {"a fault is not words", "like skip every 100"});
-    out.insert(out.end(), {"fault", item.Scalar()});
-  }
-  return {};
-}
-
-// With `true` or no value, the key alone is a word.
-Status push_value(const YAML::Node &key, const YAML::Node &value, List &out) {
-  const std::string &word = key.Scalar();
-  if (word == "faults" || word == "fault")
-    return push_faults(value, out);
-  out.push_back(word);
-  if (value.IsMap())
-    return at_line(value, {fmt::format("{} is a map", word), "its value is words or a list"});
-  if (value.IsSequence()) {
-    out.push_back(XR_TRY(joined(value)));
-  }
-  if (!value.IsScalar() || lower(value.Scalar()) == "true")
-    return {};
-  if (lower(value.Scalar()) == "false")
-    return at_line(value, {fmt::format("{} cannot be false", word), "leave it away"});
-  out.push_back(value.Scalar());
-  return {};
-}
-
-Status check_key(const YAML::Node &key) {
-  std::vector<std::string_view> names = flow_words();
-  names.emplace_back("faults");
-  const std::string word = scalar(key);
-  if (std::find(names.begin(), names.end(), word) == names.end())
-    return at_line(key, wrong(word, "a word of a flow", hint_from(word, names)));
-  return {};
-}
-
-Result<List> flow_list(const YAML::Node &node) {
-  if (node.IsScalar())
-    return split(node.Scalar());
-  if (!node.IsMap())
-    return at_line(node, {"a flow is neither words nor a map",
-                          "like `- dst 192.0.2.2 qp 0x11` or `- {dst: 192.0.2.2, qp: 0x11}`"});
-  List out, preset;
-  for (const auto &pair : node) {
-    XR_TRY(check_key(pair.first));
-    // a map has no order, but the preset must come before the words that change it
-    if (Status s =
-            push_value(pair.first, pair.second, pair.first.Scalar() == "preset" ? preset : out);
-        !s)
-      return s.error();
-  }
-  preset.insert(preset.end(), out.begin(), out.end());
-  return preset;
-}
 
 bool names_seed(const List &list) {
   WordReader words(list);
@@ -107,7 +27,7 @@ bool names_seed(const List &list) {
 }
 
 Status read_flow(const YAML::Node &node, FlowFile &file) {
-  const auto words = XR_TRY(flow_list(node));
+  const auto words = XR_TRY(flow_language().from_yaml(node));
   const size_t number = file.flows.size();
   auto flow = parse_flow(words);
   if (!flow)

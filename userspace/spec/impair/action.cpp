@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "impair/action_table.h"
+#include "impair/draft.h"
 #include "impair/fields.h"
-#include "impair/keywords.h"
 #include "parse/value.h"
 
 namespace xr::impair {
@@ -80,7 +80,7 @@ constexpr Setting kSettings[] = {
 Status parse_set(Draft &draft, WordReader &words) {
   const Action &row = *XR_TRY(take_object("set", words, "what can be set"));
   const Setting &setting = *std::ranges::find(kSettings, row.bit, &Setting::bit);
-  if (Status s = draft.claim(slot_of(row.bit), row.name()); !s)
+  if (!draft.taken.claim(row.name(), row.name()))
     return Error{fmt::format("{} is given twice", row.object), "a packet has one value in the end"};
   draft.spec.actions.*setting.field = static_cast<uint8_t>(XR_TRY(setting.value(words.take())));
   draft.spec.actions.bits |= row.bit;
@@ -124,42 +124,74 @@ Status parse_duplicate(Draft &draft, WordReader &) {
   return {};
 }
 
-Parse parser_of(std::string_view word) {
-  static const std::map<std::string_view, Parse> kParsers = {
-      {"drop", parse_drop},       {"ce", parse_ce},
-      {"red", parse_red},         {"corrupt", parse_corrupt},
-      {"set", parse_set},         {"police", parse_police},
-      {"cnp", parse_cnp},         {"duplicate", parse_duplicate},
-      {"delay", parse_delay},     {"accumulate", parse_accumulate},
-      {"reorder", parse_reorder}, {"shape", parse_shape},
-  };
-  return kParsers.at(word);
+void scale_hold(RuleSpec &rule, const Scale &scale) {
+  Hold &hold = rule.hold;
+  for (uint64_t *ns : {&hold.delay_ns, &hold.a, &hold.b, &hold.every_ns, &hold.timeout_ns})
+    scale.time(*ns);
+  for (uint64_t &ns : hold.table)
+    scale.time(ns);
+  scale.rate(hold.rate);
 }
 
-// Keywords from the table of actions, with their parsers.
-struct ActionWords {
-  std::deque<std::string> usages; // Keyword has pointers to them; a deque keeps them valid
-  std::vector<Keyword> keywords;
-
-  ActionWords() {
-    for (const Action &action : actions()) {
-      if (!*action.syntax)
-        continue;
-      std::string &usage = usages.emplace_back(action.syntax);
-      if (*action.example)
-        usage += fmt::format(", like {}", action.example);
-      const bool each_its_own = !action.object.empty() && !action.among;
-      keywords.push_back({action.word.data(), each_its_own ? Slot::Count : slot_of(action.bit),
-                          parser_of(action.word), usage.c_str()});
-    }
-  }
+struct ActionWord {
+  Status (*parse)(Draft &, WordReader &);
+  void (*scale)(RuleSpec &, const Scale &) = nullptr;
 };
+const std::map<std::string_view, ActionWord> &action_parsers() {
+  static const std::map<std::string_view, ActionWord> kParsers = {
+      {"drop", {parse_drop}},
+      {"ce", {parse_ce}},
+      {"red",
+       {parse_red, [](RuleSpec &rule, const Scale &scale) { scale.rate(rule.actions.red.rate); }}},
+      {"corrupt", {parse_corrupt}},
+      {"set", {parse_set}},
+      {"police",
+       {parse_police,
+        [](RuleSpec &rule, const Scale &scale) { scale.rate(rule.actions.police.rate); }}},
+      {"cnp",
+       {parse_cnp,
+        [](RuleSpec &rule, const Scale &scale) { scale.time(rule.actions.cnp.interval_ns); }}},
+      {"duplicate", {parse_duplicate}},
+      {"delay", {parse_delay, scale_hold}}, // of all words that hold
+      {"accumulate", {parse_accumulate}},
+      {"reorder", {parse_reorder}},
+      {"shape", {parse_shape}},
+  };
+  return kParsers;
+}
+
+// Rows from the table of actions: of those that hold frames, or of the others.
+std::vector<RuleWord> rows_of_actions(bool hold) {
+  static std::deque<std::string> usages; // rows have pointers to them
+  std::vector<RuleWord> rows;
+  for (const Action &action : actions()) {
+    if (!*action.syntax || hold != ((action.bit & ROCE_ACTS_HOLD) != 0))
+      continue;
+    std::string &usage = usages.emplace_back(action.syntax);
+    if (*action.example)
+      usage += fmt::format(", like {}", action.example);
+    const bool each_its_own = !action.object.empty() && !action.among;
+    const char *arguments =
+        action.syntax + std::min(action.word.size() + 1, std::string_view(action.syntax).size());
+    const ActionWord &word = action_parsers().at(action.word);
+    rows.push_back({{action.word, each_its_own ? kOwn : "", usage.c_str(), arguments},
+                    word.parse,
+                    nullptr,
+                    word.scale});
+  }
+  return rows;
+}
 
 } // namespace
 
-std::span<const Keyword> action_words() {
-  static const ActionWords kWords;
-  return kWords.keywords;
+std::span<const RuleWord> action_words() {
+  static const std::vector<RuleWord> kRows = rows_of_actions(false);
+  return kRows;
+}
+
+std::span<const RuleWord> hold_words() {
+  static const std::vector<RuleWord> kRows = rows_of_actions(true);
+  return kRows;
 }
 
 } // namespace xr::impair

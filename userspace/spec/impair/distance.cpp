@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "impair/compile.h"
-#include "impair/keywords.h"
+#include "impair/draft.h"
 #include "parse/value.h"
 
 namespace xr::impair {

@@ -1,64 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rule that is being read: each property is a slot, which one word sets.
+// A rule that is being read, and the tables of its words.
 #pragma once
 
-#include <array>
-#include <cstdint>
+#include <span>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
 #include "impair/spec.h"
-#include "parse/words.h"
+#include "parse/language.h"
 
 namespace xr::impair {
 
 using parse::WordReader;
 
-// After those of Field, in the order of the canonical text.
-enum class Slot : uint8_t {
-  Event = static_cast<uint8_t>(Field::RawBytes) + 1,
-  Select,
-  Schedule,
-  Limit,
-  Action,             // first row of the table of actions; see slot_of
-  Seed = Action + 32, // 32: the bits of roce_action.act
-  Name,
-  Disabled,
-  Next,
-  Count
-};
-constexpr size_t kSlots = static_cast<size_t>(Slot::Count);
-
-constexpr Slot slot_of(Field field) { return static_cast<Slot>(field); }
-// The slot of an action bit. Mutually exclusive objects of a word share a slot.
-Slot slot_of(uint32_t act);
-
-struct Draft {
-  RuleSpec spec;
-  bool negated = false;                    // the word follows `not`
-  uint32_t excess = 0;                     // action of `police`: ROCE_ACT_DROP, ROCE_ACT_CE or 0
-  std::array<std::string, kSlots> keyword; // the word that set the slot
-
-  // Marks the slot as set by `word`. The error names the word that set it before.
-  Status claim(Slot slot, const std::string &word);
-  bool has(Slot slot) const { return !keyword[static_cast<size_t>(slot)].empty(); }
+struct Draft : parse::Draft<RuleSpec> {
+  bool negated = false; // the word follows `not`
+  uint32_t excess = 0;  // action of `police`: ROCE_ACT_DROP, ROCE_ACT_CE or 0
   template <typename T> void match(Field field, T value) {
     spec.match[field] = {std::move(value), negated};
   }
 };
+using RuleWord = parse::Word<Draft>;
 
-// Takes the arguments after a word. The error has no keyword; parse_spec() puts it in front.
-using Parse = Status (*)(Draft &, WordReader &);
+// What `qp N psn P` and `psn +K` set.
+inline constexpr std::string_view kEvent = "event";
 
-struct Keyword {
-  const char *name;
-  Slot slot; // Count: the function claims its own slot
-  Parse parse;
-  const char *usage;
-  const char *ending = ""; // of a word after the actions: its form in the help
-};
+std::span<const RuleWord> match_words();     // each may follow `not`
+std::span<const RuleWord> bth_match_words(); // the same, fields of the BTH
+std::span<const RuleWord> outer_words();     // the same, other headers
+std::span<const RuleWord> event_words();
+std::span<const RuleWord> select_words();
+std::span<const RuleWord> schedule_words(); // and limits
+std::span<const RuleWord> action_words();
+std::span<const RuleWord> hold_words();
 
 // Checks the combination of actions and adds those that others imply.
 Status join_actions(Draft &draft);
+
+// psn +K|+K-L [iter K]; `offset` is the word after the +
+Status parse_psn_offset(Draft &draft, const std::string &offset, WordReader &words);
+// red, police
+Status parse_red(Draft &draft, WordReader &words);
+Status parse_police(Draft &draft, WordReader &words);
+// delay, accumulate, reorder, shape
+Status parse_delay(Draft &draft, WordReader &words);
+Status parse_accumulate(Draft &draft, WordReader &words);
+Status parse_reorder(Draft &draft, WordReader &words);
+Status parse_shape(Draft &draft, WordReader &words);
+// distance uniform|gaussian|poisson|gamma|table ...
+Status parse_distance(Draft &draft, WordReader &words);
 
 } // namespace xr::impair

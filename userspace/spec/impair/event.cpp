@@ -2,8 +2,8 @@
 // An exact event: the P-th packet of a stream, in its K-th transmission; also as `psn +K`.
 #include <fmt/format.h>
 
+#include "impair/draft.h"
 #include "impair/fields.h"
-#include "impair/keywords.h"
 #include "parse/value.h"
 
 namespace xr::impair {
@@ -45,7 +45,7 @@ Status parse_psn_offset(Draft &draft, const std::string &offset, WordReader &wor
   if (draft.negated)
     return Error{fmt::format("'+{}' after not: a packet has one place in its stream", offset),
                  "psn +K-L says the others"};
-  XR_TRY(draft.claim(Slot::Event, "psn +K"));
+  XR_TRY(draft.taken.also(kEvent, "psn +K", "a rule has one of them"));
   const auto from_first = range(offset, 0, kMostPacket - 1, "a distance from the first PSN");
   if (!from_first)
     return Error{from_first.error().message, "psn +0 is the first packet of its stream"};
@@ -56,9 +56,11 @@ Status parse_psn_offset(Draft &draft, const std::string &offset, WordReader &wor
   return {};
 }
 
+namespace {
+
 Status parse_event(Draft &draft, WordReader &words) {
   EventSpec event;
-  if (draft.has(slot_of(Field::DestQp)))
+  if (draft.taken.has(field_name(Field::DestQp)))
     return Error{"there is dest-qp already", "qp 0x... psn ... has both conditions"};
   XR_TRY(parse_qp(event, words.take()));
   if (!words.take_if("psn"))
@@ -68,5 +70,19 @@ Status parse_event(Draft &draft, WordReader &words) {
   draft.spec.event = event;
   return {};
 }
+
+constexpr RuleWord kEventWords[] = {
+    {{"qp", kEvent, "qp N psn P|P-P|all [iter K], like qp 1 psn 5", "N psn P|P-P|all [iter K]",
+      "the P-th packet of the N-th QP that the port saw since it was attached or since `impair IF "
+      "zero` (0x.. is a QPN), in its K-th transmission (1 + the stream's rewinds). After a resync "
+      "(another use of the QPN) P is 1 again, and K continues. `psn +K|+K-L [iter K]`: the packets "
+      "whose PSN is K (to L) after the first one that the port saw of their stream, or since its "
+      "last resync, of every stream that the rule matches; `psn +0` is the first packet"},
+     parse_event},
+};
+
+} // namespace
+
+std::span<const RuleWord> event_words() { return kEventWords; }
 
 } // namespace xr::impair

@@ -8,7 +8,7 @@
 
 #include "base/layer1.h"
 #include "impair/action_table.h"
-#include "impair/keywords.h"
+#include "impair/draft.h"
 #include "parse/value.h"
 
 namespace xr::impair {

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "impair/draft.h"
 #include "impair/fields.h"
-#include "impair/keywords.h"
 #include "impair/opcodes.h"
 #include "parse/address.h"
 #include "parse/value.h"
@@ -33,7 +33,7 @@ Status parse_src(Draft &d, WordReader &w) { return parse_end(d, w, Field::Src); 
 Status parse_dst(Draft &d, WordReader &w) { return parse_end(d, w, Field::Dst); }
 
 Status parse_dest_qp(Draft &draft, WordReader &words) {
-  if (draft.keyword[static_cast<size_t>(Slot::Event)] == "qp")
+  if (draft.taken.by(kEvent) == "qp")
     return Error{"there is qp already", "qp 0x... psn ... has both conditions"};
   Condition::Ranges qps;
   for (const std::string &part : parts(words.take())) {
@@ -139,50 +139,45 @@ Status parse_pkey(Draft &draft, WordReader &words) {
 
 // To add a condition: rule.h (roce_rule_check, tables), match.h, a row here (a field inside BTH
 // byte 1, 4 or 8: in fields.cpp; of another header: include/roce/outer.h, outer.cpp), its Field in
-// spec.h, compile_match.cpp, spec_text.cpp, ruleset.cpp, taken.cpp (which rules leave others
-// nothing), help in cli/impair.cpp, docs/rules.md; impair_parse_test, impair_ruleset_test,
-// outer_test, tests/bpf.
-constexpr Keyword kMatch[] = {
-    {"src", slot_of(Field::Src), parse_src, "src PREFIX: 192.0.2.1, 192.0.2.0/24, 2001:db8::/32"},
-    {"dst", slot_of(Field::Dst), parse_dst, "dst PREFIX: 192.0.2.1, 192.0.2.0/24, 2001:db8::/32"},
-    {"dest-qp", slot_of(Field::DestQp), parse_dest_qp,
-     "dest-qp 0x11,20-29: up to 8 QPNs and ranges"},
-    {"transport", slot_of(Field::Transport), parse_transport, "transport rc,ud"},
-    {"opcode", slot_of(Field::Opcode), parse_opcode, "opcode data,nak,RC_SEND_ONLY,0x04"},
-    {"psn", slot_of(Field::Psn), parse_psn,
-     "psn 100, psn 100-200 or psn +100 from the stream's first"},
-    {"ecn", slot_of(Field::Ecn), parse_ecn, "ecn ect0,ce"},
-    {"dscp", slot_of(Field::Dscp), parse_dscp, "dscp 26,40-47"},
-    {"vlan", slot_of(Field::Vlan), parse_vlan, "vlan 5, vlan 5-9, vlan any or vlan none"},
-    {"size", slot_of(Field::Size), parse_size, "size 64, size 64-1500 or size 1500-"},
-    {"roce", slot_of(Field::Roce), parse_roce, "roce"},
-    {"non-roce", slot_of(Field::Roce), parse_non_roce, "non-roce"},
-    {"ipv4", slot_of(Field::Family), parse_ipv4, "ipv4"},
-    {"ipv6", slot_of(Field::Family), parse_ipv6, "ipv6"},
-    {"se", slot_of(Field::Se), parse_bits<0>, "se 1"},
-    {"migreq", slot_of(Field::MigReq), parse_bits<1>, "migreq 0"},
-    {"padcnt", slot_of(Field::PadCnt), parse_bits<2>, "padcnt 1-3"},
-    {"tver", slot_of(Field::TVer), parse_bits<3>, "tver 1-15"},
-    {"fecn", slot_of(Field::Fecn), parse_bits<4>, "fecn 1"},
-    {"becn", slot_of(Field::Becn), parse_bits<5>, "becn 1"},
-    {"resv6", slot_of(Field::Resv6), parse_bits<6>, "resv6 0x10"},
-    {"ack-req", slot_of(Field::AckReq), parse_bits<7>, "ack-req 1"},
-    {"resv7", slot_of(Field::Resv7), parse_bits<8>, "resv7 1-127"},
-    {"pkey", slot_of(Field::Pkey), parse_pkey, "pkey 0xffff or pkey 0x8000-0x8fff"},
-    {"src-mac", slot_of(Field::SrcMac), parse_src_mac, "src-mac 02:00:00:00:00:01[/BITS or /MASK]"},
-    {"dst-mac", slot_of(Field::DstMac), parse_dst_mac, "dst-mac 02:00:00:00:00:01[/BITS or /MASK]"},
-    {"pcp", slot_of(Field::Pcp), parse_pcp, "pcp 3,5-7, of the outer tag"},
-    {"inner-vlan", slot_of(Field::InnerVlan), parse_inner_vlan, "inner-vlan 5 or inner-vlan 5-9"},
-    {"mpls", slot_of(Field::Mpls), parse_mpls, "mpls 16 or mpls 16-31: the first label"},
-    {"src-port", slot_of(Field::SrcPort), parse_src_port, "src-port 80 or src-port 1024-65535"},
-    {"dst-port", slot_of(Field::DstPort), parse_dst_port, "dst-port 80 or dst-port 1024-65535"},
-    {"roce-version", slot_of(Field::RoceVersion), parse_roce_version, "roce-version 1"},
-    {"bytes", slot_of(Field::RawBytes), parse_bytes,
-     "bytes OFFSET HEX[/MASK], like bytes 12 0800/ff00"},
+// spec.h, compile_match.cpp, ruleset.cpp, taken.cpp (which rules leave others nothing);
+// impair_parse_test, impair_ruleset_test, outer_test, tests/bpf.
+constexpr RuleWord kMatch[] = {
+    {{"src", "", "src PREFIX: 192.0.2.1, 192.0.2.0/24, 2001:db8::/32", "PREFIX"}, parse_src},
+    {{"dst", "", "dst PREFIX: 192.0.2.1, 192.0.2.0/24, 2001:db8::/32", "PREFIX"}, parse_dst},
+    {{"dest-qp", "", "dest-qp 0x11,20-29: up to 8 QPNs and ranges", "LIST"}, parse_dest_qp},
+    {{"transport", "", "transport rc,ud", "LIST"}, parse_transport},
+    {{"opcode", "", "opcode data,nak,RC_SEND_ONLY,0x04", "LIST",
+      "names, 0x04, `data ack nak rnr-nak cnp read atomic cm`"},
+     parse_opcode},
+    {{"psn", "", "psn 100, psn 100-200 or psn +100 from the stream's first", "A-B"}, parse_psn},
+    {{"ecn", "", "ecn ect0,ce", "LIST"}, parse_ecn},
+    {{"dscp", "", "dscp 26,40-47", "LIST"}, parse_dscp},
+    {{"vlan", "", "vlan 5, vlan 5-9, vlan any or vlan none", "ID|any|none"}, parse_vlan},
+    {{"size", "", "size 64, size 64-1500 or size 1500-", "A-B"}, parse_size},
+    {{"roce", "", "roce", ""}, parse_roce},
+    {{"non-roce", "roce", "non-roce", ""}, parse_non_roce},
+    {{"ipv4", "", "ipv4", ""}, parse_ipv4},
+    {{"ipv6", "ipv4", "ipv6", ""}, parse_ipv6},
+};
+
+constexpr RuleWord kBthMatch[] = {
+    {{"se", "", "se 1", "0|1"}, parse_bits<0>},
+    {{"migreq", "", "migreq 0", "0|1"}, parse_bits<1>},
+    {{"padcnt", "", "padcnt 1-3", "LIST"}, parse_bits<2>},
+    {{"tver", "", "tver 1-15", "LIST",
+      "values above 0 also match frames that are malformed only because of their TVer"},
+     parse_bits<3>},
+    {{"fecn", "", "fecn 1", "0|1"}, parse_bits<4>},
+    {{"becn", "", "becn 1", "0|1"}, parse_bits<5>},
+    {{"resv6", "", "resv6 0x10", "LIST", "next to BECN"}, parse_bits<6>},
+    {{"ack-req", "", "ack-req 1", "0|1"}, parse_bits<7>},
+    {{"resv7", "", "resv7 1-127", "LIST", "next to AckReq"}, parse_bits<8>},
+    {{"pkey", "", "pkey 0xffff or pkey 0x8000-0x8fff", "A-B"}, parse_pkey},
 };
 
 } // namespace
 
-std::span<const Keyword> match_words() { return kMatch; }
+std::span<const RuleWord> match_words() { return kMatch; }
+std::span<const RuleWord> bth_match_words() { return kBthMatch; }
 
 } // namespace xr::impair

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "impair/keywords.h"
+#include "impair/draft.h"
 #include "impair/mac.h"
 #include "parse/value.h"
 
@@ -69,8 +69,6 @@ Status parse_range(Draft &draft, WordReader &words, Field field, uint32_t most,
   draft.match(field, Condition::Ranges{XR_TRY(range(words.take(), 0, most, what))});
   return {};
 }
-
-} // namespace
 
 Status parse_src_mac(Draft &draft, WordReader &words) {
   return parse_mac(draft, words, Field::SrcMac);
@@ -135,5 +133,30 @@ Status parse_bytes(Draft &draft, WordReader &words) {
                        mask.get(), masked});
   return {};
 }
+
+constexpr RuleWord kOuter[] = {
+    {{"src-mac", "", "src-mac 02:00:00:00:00:01[/BITS or /MASK]", "MAC[/BITS|/MASK]"},
+     parse_src_mac},
+    {{"dst-mac", "", "dst-mac 02:00:00:00:00:01[/BITS or /MASK]", "MAC[/BITS|/MASK]"},
+     parse_dst_mac},
+    {{"pcp", "", "pcp 3,5-7, of the outer tag", "LIST", "of the outer tag"}, parse_pcp},
+    {{"inner-vlan", "", "inner-vlan 5 or inner-vlan 5-9", "A-B", "the second tag"},
+     parse_inner_vlan},
+    {{"mpls", "", "mpls 16 or mpls 16-31: the first label", "A-B", "the first label"}, parse_mpls},
+    {{"src-port", "", "src-port 80 or src-port 1024-65535", "A-B"}, parse_src_port},
+    {{"dst-port", "", "dst-port 80 or dst-port 1024-65535", "A-B",
+      "of TCP, UDP or SCTP, also after MPLS; fragments after the first have none"},
+     parse_dst_port},
+    {{"roce-version", "", "roce-version 1", "1|2"}, parse_roce_version},
+    {{"bytes", "", "bytes OFFSET HEX[/MASK], like bytes 12 0800/ff00", "OFFSET HEX[/MASK]",
+      "up to six bytes from the frame's first byte on, like `bytes 12 0800/ff00`. For these words "
+      "the frame is read again, by rules that have such a condition and whose other conditions are "
+      "met"},
+     parse_bytes},
+};
+
+} // namespace
+
+std::span<const RuleWord> outer_words() { return kOuter; }
 
 } // namespace xr::impair

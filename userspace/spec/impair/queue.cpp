@@ -2,7 +2,7 @@
 // Words of red and police.
 #include <fmt/format.h>
 
-#include "impair/keywords.h"
+#include "impair/draft.h"
 #include "parse/value.h"
 
 namespace xr::impair {

@@ -8,7 +8,7 @@
 
 #include "base/random_seed.h"
 #include "impair/compile.h"
-#include "impair/keywords.h"
+#include "impair/draft.h"
 #include "parse/value.h"
 
 namespace xr::impair {
@@ -40,95 +40,73 @@ Status parse_next(Draft &draft, WordReader &words) {
   return {};
 }
 
-constexpr Keyword kOthers[] = {
-    {"qp", Slot::Event, parse_event, "qp N psn P|P-P|all [iter K], like qp 1 psn 5"},
-    {"seed", Slot::Seed, parse_seed, "seed 7", "seed N"},
-    {"name", Slot::Name, parse_name, "name loss", "name NAME"},
-    {"disabled", Slot::Disabled, parse_disabled, "disabled", "disabled"},
-    {"next", Slot::Next, parse_next, "next, the last word: later rules apply too", "next"},
+constexpr std::string_view kEnd = "at the end";
+constexpr RuleWord kEndWords[] = {
+    {{"seed", "", "seed 7", "N", "determines all random choices"}, parse_seed},
+    {{"name", "", "name loss", "NAME"}, parse_name},
+    {{"disabled", "", "disabled", "", "keeps its place, matches nothing"}, parse_disabled},
+    {{"next", "", "next, the last word: later rules apply too", "", "later rules apply too"},
+     parse_next},
 };
 
-const Keyword *find(std::span<const Keyword> keywords, const std::string &word) {
-  const auto found = std::find_if(keywords.begin(), keywords.end(),
-                                  [&](const Keyword &k) { return k.name == word; });
-  return found == keywords.end() ? nullptr : &*found;
+const Language<Draft> &language() {
+  static const Language<Draft> kLanguage(
+      {.thing = "a rule",
+       .example = "a rule is like: opcode data probability 1% drop",
+       .twice_hint = "put the second one into another rule",
+       .other_hint = "a rule has one of them"},
+      {{"match, each also after `not`", match_words()},
+       {"match, fields of the BTH", bth_match_words()},
+       {"match, other headers", outer_words()},
+       {"exact packet", event_words()},
+       {"select", select_words()},
+       {"schedule, limit", schedule_words()},
+       {"act", action_words()},
+       {"hold, needs `wire`: one of them in a rule, with any of the others except `drop`",
+        hold_words()},
+       {kEnd, kEndWords}},
+      {{"iter", "qp N psn P or psn +K"},
+       {"per", "limit N"},
+       {"rate", "red KMIN KMAX PMAX"},
+       {"max", "red ... rate RATE"},
+       {"force", "ce or red"},
+       {"l1", "red, police or shape"},
+       {"l2", "red, police or shape"},
+       {"excess", "police RATE burst BYTES"},
+       {"interval", "cnp"},
+       {"scope", "cnp"},
+       {"jitter", "delay T"},
+       {"unordered", "delay T jitter DIST"},
+       {"timeout", "accumulate N or reorder"},
+       {"depth", "reorder"},
+       {"skip", "reorder"},
+       {"take", "reorder skip S"},
+       {"hold", "reorder skip S take N"},
+       {"queue", "shape RATE burst BYTES"}});
+  return kLanguage;
 }
 
-const Keyword *find(const std::string &word) {
-  for (const auto keywords :
-       {match_words(), select_words(), action_words(), std::span<const Keyword>(kOthers)})
-    if (const Keyword *keyword = find(keywords, word))
-      return keyword;
-  return nullptr;
-}
-
-// Words that are valid only after another word.
-struct Follower {
-  std::string_view word, leader;
-};
-constexpr Follower kFollowers[] = {
-    {"iter", "qp N psn P or psn +K"},
-    {"per", "limit N"},
-    {"rate", "red KMIN KMAX PMAX"},
-    {"max", "red ... rate RATE"},
-    {"force", "ce or red"},
-    {"l1", "red, police or shape"},
-    {"l2", "red, police or shape"},
-    {"excess", "police RATE burst BYTES"},
-    {"interval", "cnp"},
-    {"scope", "cnp"},
-    {"jitter", "delay T"},
-    {"unordered", "delay T jitter DIST"},
-    {"timeout", "accumulate N or reorder"},
-    {"depth", "reorder"},
-    {"skip", "reorder"},
-    {"take", "reorder skip S"},
-    {"hold", "reorder skip S take N"},
-    {"queue", "shape RATE burst BYTES"},
-};
-
-Error unknown(const std::string &word) {
-  for (const Follower &follower : kFollowers)
-    if (follower.word == word)
-      return {fmt::format("'{}' is only valid after {}", word, follower.leader),
-              fmt::format("write {} {}", follower.leader, word)};
-  std::vector<std::string_view> names = {"not"};
-  for (const auto keywords :
-       {match_words(), select_words(), action_words(), std::span<const Keyword>(kOthers)})
-    for (const Keyword &keyword : keywords)
-      names.emplace_back(keyword.name);
-  const std::string near = nearest(word, names);
-  return {fmt::format("'{}' is not a word of a rule", word),
-          near.empty() ? "a rule is like: opcode data probability 1% drop"
-                       : fmt::format("did you mean {}?", near)};
-}
-
-// Adds the keyword to an error of its function.
-Error at(const Keyword &keyword, const Error &error) {
-  return {fmt::format("{}: {}", keyword.name, error.message),
-          error.hint.empty() ? keyword.usage : error.hint};
+bool can_be_negated(const std::string &word) {
+  for (const auto table : {match_words(), bth_match_words(), outer_words()})
+    for (const RuleWord &row : table)
+      if (row.info.name == word)
+        return true;
+  return false;
 }
 
 Status parse_one(Draft &draft, WordReader &words) {
   draft.negated = words.take_if("not");
-  const std::string word = words.take();
-  if (draft.negated && !find(match_words(), word))
+  const std::string word = words.peek();
+  if (draft.negated && !can_be_negated(word))
     return Error{word.empty() ? "not: no word follows it"
                               : fmt::format("not: it cannot precede '{}'", word),
                  "it turns a match word round, like not src 192.0.2.1"};
-  const Keyword *keyword = find(word);
-  if (!keyword)
-    return unknown(word);
-  if (keyword->slot != Slot::Count)
-    if (Status s = draft.claim(keyword->slot, word); !s)
-      return at(*keyword, s.error());
-  if (Status s = keyword->parse(draft, words); !s)
-    return at(*keyword, s.error());
+  XR_TRY(language().read_word(draft, words));
   Rule so_far;
   compile_match(draft.spec, so_far);
   if (so_far.tables.empty())
-    return Error{fmt::format("{}: with it there is no frame that the rule matches", word),
-                 "it contradicts a word before it, or leaves nothing by itself"};
+    return Error{fmt::format("{}: no frame can match this rule", word),
+                 "it contradicts an earlier condition, or leaves nothing by itself"};
   return {};
 }
 
@@ -162,24 +140,9 @@ Status finish(Draft &draft) {
 
 } // namespace
 
-std::vector<std::string_view> rule_words() {
-  std::vector<std::string_view> words = {"not"};
-  for (const auto keywords :
-       {match_words(), select_words(), action_words(), std::span<const Keyword>(kOthers)})
-    for (const Keyword &keyword : keywords)
-      words.emplace_back(keyword.name);
-  for (const Follower &follower : kFollowers)
-    words.push_back(follower.word);
-  return words;
-}
+const LanguageWords &rule_words() { return language(); }
 
-std::string ending_list() {
-  std::string list;
-  for (const Keyword &keyword : kOthers)
-    if (*keyword.ending)
-      list += fmt::format("{}[{}]", list.empty() ? "" : " ", keyword.ending);
-  return list;
-}
+void scale(RuleSpec &rule, double factor) { language().scale(rule, factor); }
 
 Result<RuleSpec> parse_spec(const std::vector<std::string> &list) {
   WordReader words(list);

@@ -7,13 +7,13 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/address.h"
 #include "base/result.h"
 #include "impair/spec.h"
 #include "impair/tables.h"
+#include "parse/language.h"
 #include "roce/rule.h"
 
 namespace xr::impair {
@@ -36,10 +36,11 @@ Rule compile(RuleSpec spec);
 // parse_spec() and compile().
 Result<Rule> parse(const std::vector<std::string> &words);
 
-// Every word that parse() knows, without the values, objects and names that follow one.
-std::vector<std::string_view> rule_words();
-// The words after the actions: "[seed N] [name NAME] ...".
-std::string ending_list();
+// The words of a rule, for help, completion, documents and YAML.
+const parse::LanguageWords &rule_words();
+
+// Rates times the factor, times divided by it.
+void scale(RuleSpec &rule, double factor);
 
 // Program features the rule requires, on a port with or without a bridge: enum roce_feature.
 uint32_t needs(const Rule &rule, bool bridged);

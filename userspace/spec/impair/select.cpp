@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "impair/ber.h"
-#include "impair/keywords.h"
+#include "impair/draft.h"
 #include "parse/value.h"
 
 namespace xr::impair {
@@ -150,26 +150,49 @@ Status parse_limit(Draft &draft, WordReader &words) {
 }
 
 // To add a selector: roce_select in rule.h, select.h, Select in spec.h, compile.cpp, spec_text.cpp,
-// a row here, docs/rules.md; select_test.
-constexpr Keyword kSelect[] = {
-    {"always", Slot::Select, parse_always, "always"},
-    {"every", Slot::Select, parse_every, "every 100"},
-    {"ppm", Slot::Select, parse_ppm, "ppm 250: evenly spaced, up to three decimals"},
-    {"positions", Slot::Select, parse_positions, "positions 1,5,9"},
-    {"probability", Slot::Select, parse_probability, "probability 1%"},
-    {"burst", Slot::Select, parse_burst, "burst 3 every 100 or burst 2-5 probability 0.1%"},
-    {"gilbert", Slot::Select, parse_gilbert, "gilbert P [R [1-H [1-K]]], like gilbert 1% 20%"},
-    {"ber", Slot::Select, parse_ber, "ber 1 -9 is 1e-9"},
-    {"distance", Slot::Select, parse_distance, "distance uniform 10 20 or distance table 5,9,30"},
-    {"continuous", Slot::Schedule, parse_continuous, "continuous"},
-    {"for", Slot::Schedule, parse_for, "for 10s"},
-    {"repeat", Slot::Schedule, parse_repeat, "repeat DURATION PERIOD, like repeat 1s 10s"},
-    {"limit", Slot::Limit, parse_limit, "limit 100 or limit 100 per 1s"},
-    {"shots", Slot::Limit, parse_limit, "shots 100, the same as limit 100"},
+// a row here; select_test.
+constexpr RuleWord kSelect[] = {
+    {{"always", "select", "always"}, parse_always},
+    {{"every", "select", "every 100", "N"}, parse_every},
+    {{"ppm", "select", "ppm 250: evenly spaced, up to three decimals", "N",
+      "N of every million matched packets, evenly spaced, up to three decimals"},
+     parse_ppm},
+    {{"positions", "select", "positions 1,5,9", "LIST"}, parse_positions},
+    {{"probability", "select", "probability 1%", "P"}, parse_probability},
+    {{"burst", "select", "burst 3 every 100 or burst 2-5 probability 0.1%",
+      "L|A-B every N|probability P"},
+     parse_burst},
+    {{"gilbert", "select", "gilbert P [R [1-H [1-K]]], like gilbert 1% 20%", "P [R [1-H [1-K]]]",
+      "as netem's gemodel"},
+     parse_gilbert},
+    {{"ber", "select", "ber 1 -9 is 1e-9", "C E"}, parse_ber},
+    {{"distance", "select", "distance uniform 10 20 or distance table 5,9,30",
+      "uniform A B|gaussian MEAN SIGMA|poisson MEAN|gamma SHAPE SCALE|table D,D"},
+     parse_distance},
+};
+
+void scale_schedule(RuleSpec &rule, const Scale &scale) {
+  scale.time(rule.schedule.on_ns);
+  scale.time(rule.schedule.period_ns);
+}
+
+constexpr RuleWord kSchedule[] = {
+    {{"continuous", "schedule", "continuous", "", "as without a word"}, parse_continuous},
+    {{"for", "schedule", "for 10s", "DURATION"}, parse_for, nullptr, scale_schedule},
+    {{"repeat", "schedule", "repeat DURATION PERIOD, like repeat 1s 10s", "DURATION PERIOD"},
+     parse_repeat},
+    {{"limit", "limit", "limit 100 or limit 100 per 1s", "N [per T]",
+      "most actions, or most in each period T; the first begins when the rule is added"},
+     parse_limit,
+     nullptr,
+     [](RuleSpec &rule, const Scale &scale) { scale.time(rule.limit.period_ns); }},
+    {{"shots", "limit", "shots 100, the same as limit 100", "N", "the same as `limit`"},
+     parse_limit},
 };
 
 } // namespace
 
-std::span<const Keyword> select_words() { return kSelect; }
+std::span<const RuleWord> select_words() { return kSelect; }
+std::span<const RuleWord> schedule_words() { return kSchedule; }
 
 } // namespace xr::impair

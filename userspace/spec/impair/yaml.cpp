@@ -23,7 +23,7 @@ struct Reading {
 };
 
 Status read_rule(const YAML::Node &node, Reading &reading) {
-  const auto words = XR_TRY(rule_words(node));
+  const auto words = XR_TRY(words_of(node));
   const size_t number = reading.file.rules.size();
   auto spec = parse_spec(words);
   if (!spec)

@@ -23,10 +23,10 @@ using List = std::vector<std::string>;
 
 // Whether a list for `word` is one word with commas. For other words it is several words.
 bool takes_list(const std::string &word) {
-  constexpr std::string_view kLists[] = {"dest-qp", "transport", "opcode",    "ecn",
-                                         "dscp",    "pcp",       "padcnt",    "tver",
-                                         "resv6",   "resv7",     "positions", "table"};
-  return std::find(std::begin(kLists), std::end(kLists), word) != std::end(kLists);
+  const auto &all = rule_words().words();
+  const auto found = std::ranges::find(all, word, &WordInfo::name);
+  return word == "table" ||
+         (found != all.end() && std::string_view(found->syntax).starts_with("LIST"));
 }
 
 Status push(const YAML::Node &node, const std::string &text, List &out) {
@@ -104,7 +104,7 @@ Status push_value(const YAML::Node &node, int depth, List &out) {
 
 } // namespace
 
-Result<std::vector<std::string>> rule_words(const YAML::Node &rule) {
+Result<std::vector<std::string>> words_of(const YAML::Node &rule) {
   const std::vector<std::string_view> sections = {"match", "select", "schedule", "action"};
   const std::vector<std::string_view> words = {"limit", "shots", "seed", "name", "disabled"};
   std::vector<std::string_view> keys = sections;

@@ -12,6 +12,6 @@
 namespace xr::impair {
 
 // `rule` is {match: ..., select: ..., action: ..., limit: 5, name: x}, or a string of words.
-Result<std::vector<std::string>> rule_words(const YAML::Node &rule);
+Result<std::vector<std::string>> words_of(const YAML::Node &rule);
 
 } // namespace xr::impair

@@ -5,11 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "rate/copa_parameters.h"
-#include "rate/dctcp_parameters.h"
-#include "rate/hpcc_parameters.h"
-#include "rate/swift_parameters.h"
-#include "rate/timely_parameters.h"
+#include "rate/table_parameters.h"
 #include "xdp-roce/congestion.h"
 
 namespace xr::congestion {
@@ -19,12 +15,12 @@ namespace {
 constexpr uint32_t kAcks = XDP_ROCE_NEEDS_ACKS;
 constexpr uint32_t kEveryAck = kAcks | XDP_ROCE_NEEDS_EVERY_ACK;
 
-// To add a control: Control::Kind in control.h; NAME_parameters.cpp; a row here;
-// congestion/NAME.cpp, a subclass of RateControl, or of RatedControl if its rate is in bit/s
-// (dctcp.cpp is the shortest), RateControlMaker;
-// words that are no parameters: parse_controlled in flow/pace_words.cpp, say_control in
-// flow/text.cpp, check_control in flow/check.cpp; docs/flows.md, docs/congestion.md; new numbers of
-// a run: model/run_reports.h, report/runs.cpp; congestion_test, flow_parse_test, send_bench.cpp.
+// To add a control: Control::Kind in control.h; its rows and settings in table_parameters; a row
+// here; congestion/NAME.cpp, a subclass of RateControl, or of RatedControl if its rate is in bit/s
+// (dctcp.cpp is the shortest), RateControlMaker; words that are no parameters: parse_controlled and
+// control_text in flow/control_words.cpp, check_control in flow/check.cpp; docs/congestion.md; new
+// numbers of a run: model/run_reports.h, report/runs.cpp; congestion_test, flow_parse_test,
+// send_bench.cpp.
 constexpr ControlRow kRows[] = {
     {Control::Kind::Fixed, "fixed", 0,
      "each QP at the rate that was asked for, whatever comes back", nullptr},

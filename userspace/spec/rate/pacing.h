@@ -19,6 +19,9 @@ struct Rate {
   Kind kind = Kind::Top;
   double value = 0;      // per second; Percent: 0 to 100
   std::string text = {}; // as the user wrote it, with its unit; "" for Top
+
+  // Percent stay: they are of the line.
+  void scale(double factor) { value *= kind == Kind::Percent ? 1 : factor; }
 };
 
 // A rate in the units that intervals are computed from: a frame of N bytes (without FCS) counts

@@ -189,17 +189,25 @@ std::string unit_text(const ParameterRow &row) {
   return text;
 }
 
-Result<Assignment> parse_assignment(std::span<const ParameterRow> rows, const std::string &word) {
-  const size_t equals = word.find('=');
+namespace {
+
+Result<size_t> index_of(std::span<const ParameterRow> rows, const std::string &name) {
   std::vector<std::string_view> names;
-  names.reserve(rows.size());
   for (const ParameterRow &row : rows)
     names.emplace_back(row.name);
-  const std::string name = word.substr(0, equals);
   const auto at = parse::choice(name, names, "a parameter");
   if (!at)
     return Error{fmt::format("'{}' is not a parameter", name), parse::hint_from(name, names)};
-  const ParameterRow &row = rows[at.get()];
+  return at;
+}
+
+} // namespace
+
+Result<Assignment> parse_assignment(std::span<const ParameterRow> rows, const std::string &word) {
+  const size_t equals = word.find('=');
+  const std::string name = word.substr(0, equals);
+  const size_t at = XR_TRY(index_of(rows, name));
+  const ParameterRow &row = rows[at];
   if (equals == std::string::npos)
     return Error{fmt::format("{} has no value", name),
                  fmt::format("{}=VALUE, in {}", name, unit_text(row))};
@@ -208,13 +216,27 @@ Result<Assignment> parse_assignment(std::span<const ParameterRow> rows, const st
     return Error{value.error().message,
                  value.error().hint.empty() ? row.meaning : value.error().hint}
         .in(name);
-  return Assignment{at.get(), value.get()};
+  return Assignment{at, value.get()};
 }
 
 Status ParameterSet::set(const std::string &word) {
   const auto made = XR_TRY(parse_assignment(rows(), word));
   quantities()[made.parameter] = made.quantity;
   return {};
+}
+
+Status ParameterSet::set(const std::string &name, const Quantity &quantity) {
+  quantities()[XR_TRY(index_of(rows(), name))] = quantity;
+  return {};
+}
+
+void ParameterSet::scale(double factor) {
+  for (Quantity &quantity : quantities()) {
+    if (quantity.unit == Unit::Mbit)
+      quantity.value *= factor;
+    if (quantity.unit == Unit::Microseconds || quantity.unit == Unit::LineTime)
+      quantity.value /= factor;
+  }
 }
 
 std::string assignments(std::span<const ParameterRow> rows, std::span<const Quantity> values,

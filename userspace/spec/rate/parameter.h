@@ -75,6 +75,10 @@ public:
   virtual std::span<Quantity> quantities() = 0;
   virtual std::string words() const = 0; // what differs from the default; "" if nothing does
   Status set(const std::string &word);   // NAME=VALUE
+  Status set(const std::string &name, const Quantity &quantity);
+  // Rates times the factor, times divided by it. Parts of the line follow it; a time of the line is
+  // a number of bytes.
+  void scale(double factor);
 
 protected:
   ParameterSet() = default;
