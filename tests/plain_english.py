@@ -62,7 +62,7 @@ def findings(path, text):
         text, begins = prose(text, C)
     elif path.endswith(".py"):
         text, begins = prose(text, PYTHON)
-    elif path.endswith(".md"):
+    elif path.endswith((".md", ".md.in")):
         begins = []
     else:
         text, begins = prose(text, SHELL_COMMENT if path.startswith("tests/") else SHELL)
@@ -76,7 +76,7 @@ def findings(path, text):
 def is_read(path, text):
     if path in ("CHANGELOG.md", "tests/plain_english.py"):  # released versions stay as they were
         return False
-    if path.endswith((".c", ".h", ".cpp", ".py", ".md", ".sh", ".yaml", ".yml", ".cmake", "CMakeLists.txt")):
+    if path.endswith((".c", ".h", ".cpp", ".py", ".md", ".md.in", ".sh", ".yaml", ".yml", ".cmake", "CMakeLists.txt")):
         return True
     return re.match(r"#!.*sh\b", text) is not None
 
