@@ -26,6 +26,7 @@ paths = ["/" + str(p.relative_to(root)) for p in files] + ["/README.md", "/CMake
 code = "\n".join(p.read_text(errors="replace") for p in files
                  if p.suffix in (".h", ".c", ".cpp", ".py", ".sh", ".txt", "") and p.name != "readme.py")
 names = set(re.findall(r"\w+", code)) | {p.stem for p in files}
+sources = {"/" + str(p.relative_to(root)): p.read_text(errors="replace") for p in files if p.suffix in (".h", ".c", ".cpp")}
 
 for page in PAGES:
     text = (root / page).read_text()
@@ -37,7 +38,11 @@ for page in PAGES:
         last = word.split("::")[-1]
         if ("::" in word or "_" in last or last != last.lower()) and not PLACEHOLDER.search(word) and last not in names:
             faults.append(f"{page} names {word}, which is in no source")
-
+        elif "::" in word and not any(re.search(rf"\b{last}\b", one) and re.search(rf"\b{word.split('::')[-2]}\b", one) for one in sources.values()):
+            faults.append(f"{page} names {word}, which no source has")
+    for word, file in re.findall(r"`(?:\w+::)*(\w+)` \(`([\w./-]+\.(?:c|h|cpp))`", blocks):
+        if not any(path.endswith("/" + file) and re.search(rf"\b{word}\b", one) for path, one in sources.items()):
+            faults.append(f"{page} names {word} of {file}, which does not have it")
 
 
 def anchors(page):
