@@ -81,6 +81,12 @@ for word in re.findall(r"xdp-roce-(\d[\d.]*\d|VERSION)\b", (root / "README.md").
     if word != version:
         faults.append(f"README.md installs {word}, this is {version}")
 
+# A counter of docs/limits.md is a key of a report.
+keys = set(re.findall(r'^ *"(\w+)": \{', (root / "docs/report.schema.json").read_text(), re.M))
+for row in re.findall(r"^\|.*\|$", (root / "docs/limits.md").read_text(), re.M):
+    cells = row.split(" | ")
+    faults += [f"docs/limits.md names {key}, which no report has" for key in re.findall(r"`(\w+)`", cells[2] if len(cells) > 3 else "") if key not in keys]
+
 # A plug-in compiles in a clone as the pages say, and the package has the file that they name.
 for page in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
     for line in re.findall(r"^    (gcc .*?)\s*(?:#.*)?$", page.read_text(), re.M):
