@@ -1,19 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""report_tables.py [--write] ROOT: checks, or writes, the tables of keys in docs/reports.md.
-report_tables.py --make FOLDER ROOT: writes keys.md, and result.schema.json and sweep.schema.json, which are schemas of one
-document each. All from docs/report.schema.json.
-
-docs/reports.md has `<!-- keys: NAME... -->` before the tables of these definitions and `<!-- end of keys -->` after them;
-docs/keys.md.in has the first line only. Fails where reports.md is not what this script writes, where a definition is there twice,
-on no page or on two, and where a key has no description, a number no unit, or a count no window."""
+"""report_tables.py ROOT: checks docs/report.schema.json: a definition that is there twice, or not once in docs/keys.md.in, a key
+without a description, a number without a unit, a count without a window.
+report_tables.py --make FOLDER ROOT: writes keys.md, docs/keys.md.in with the tables that its `<!-- keys: NAME... -->` name, and
+result.schema.json and sweep.schema.json, the schemas of one document each."""
 import json
 import pathlib
 import re
 import sys
 
-BEGIN, END = "<!-- keys: {} -->", "<!-- end of keys -->"
-PAGES = ["docs/reports.md", "docs/keys.md.in"]
+PAGE = "docs/keys.md.in"
 DOCUMENTS = ["result", "sweep"]
 KINDS = {"string": "text", "object": "texts by key", "boolean": "true, false", "null": "null"}
 faults = []
@@ -102,44 +98,28 @@ def schema_of(schema, name):
             "$ref": f"#/$defs/{name}", "$defs": {one: needed[one] for one in schema["$defs"] if one in needed}}
 
 
-def filled(page, text, definitions, placed):
-    """The text with the tables of its `keys` lines, whose names are added to `placed`."""
+def main(root, folder):
+    schema = json.loads((root / "docs/report.schema.json").read_text(), object_pairs_hook=only_once)
+    definitions, placed = schema["$defs"], []
+
     def tables(match):
         names = match[1].split()
         placed.extend(names)
         unknown = [name for name in names if name not in definitions]
-        faults.extend(f"{page} names {name}, which the schema does not have" for name in unknown)
-        lines = [line for name in names if name not in unknown for line in table(definitions, name)]
-        return "\n".join([BEGIN.format(match[1]), "", *lines, END])
+        faults.extend(f"{PAGE} names {name}, which the schema does not have" for name in unknown)
+        return "\n".join(line for name in names if name not in unknown for line in table(definitions, name)).rstrip("\n")
 
-    end = "" if page.endswith(".in") else "(?s:.*?)" + re.escape(END)
-    return re.sub(re.escape(BEGIN).replace(r"\{\}", r"([\w ]+)") + end, tables, text)
-
-
-def main(root, write, folder):
-    schema = json.loads((root / "docs/report.schema.json").read_text(), object_pairs_hook=only_once)
-    definitions, placed = schema["$defs"], []
-    reports, keys = ((root / page).read_text() for page in PAGES)
-    made = filled(PAGES[0], reports, definitions, placed)
-    if write:
-        (root / PAGES[0]).write_text(made)
-    elif not folder and made != reports:
-        faults.append(f"{PAGES[0]} is not what docs/report.schema.json says: tools/report_tables.py --write .")
-    made = filled(PAGES[1], keys, definitions, placed)
-    for name in definitions:
-        if placed.count(name) != 1:
-            faults.append(f"{name} of the schema is in {placed.count(name)} places of {' and '.join(PAGES)}")
+    page = re.sub(r"<!-- keys: ([\w ]+) -->", tables, (root / PAGE).read_text())
+    faults.extend(f"{name} of the schema is in {placed.count(name)} places of {PAGE}" for name in definitions if placed.count(name) != 1)
     for fault in faults:
         print("report_tables:", fault, file=sys.stderr)
     if folder and not faults:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "keys.md").write_text(made)
+        (folder / "keys.md").write_text(page)
         for name in DOCUMENTS:
             (folder / f"{name}.schema.json").write_text(json.dumps(schema_of(schema, name), indent=2) + "\n")
     return bool(faults)
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--make":
-        sys.exit(main(pathlib.Path(sys.argv[3]), False, pathlib.Path(sys.argv[2])))
-    sys.exit(main(pathlib.Path(sys.argv[-1]), sys.argv[1] == "--write", None))
+    sys.exit(main(pathlib.Path(sys.argv[-1]), pathlib.Path(sys.argv[2]) if sys.argv[1] == "--make" else None))
