@@ -205,8 +205,7 @@ def matrices(run):
 
 def traces(run):
     sets = sorted({os.path.dirname(p) for p in run.files("astra-sim/examples/**/*.et")})
-    for path in sets:
-        run.tried("astra-sim", os.path.relpath(path, run.path("astra-sim")), "chakra", [[path]])
+    run.tried("astra-sim", "Chakra traces of examples/, a directory each", "chakra", [[path] for path in sets])
     run.tried("astra-sim", "examples/**/*.topo", "cm", [[run.write("astra.cm", "Nodes 8\nConnections 1\n0->7 start 0 size 100000\n"), p] for p in run.files("astra-sim/examples/**/*.topo")])
     for repository in ("HTSIM", "atlahs"):
         run.tried(repository, "GOAL programs", "goal", [[p] for p in run.files(repository, "**", "*.goal") if os.path.getsize(p)])
