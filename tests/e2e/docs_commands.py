@@ -29,6 +29,8 @@ ELSEWHERE = re.compile(r"^(tools/|tar |podman |(sudo )?(apt|dnf) |\(cd build|cma
 EDITS = [(r"--for \d+s", "--for 1s"), (r"\bfor \d+s\b", "for 1s"), (r"/tmp/incast", "incast"),
          (r"--at 20\S+Z", "--at +3s"), (r"DIR\.\.\.", "swept"), (r"--jobs 4", "--jobs 2"),
          (r"gcc (.*) /usr/share/doc/xdp-roce/plugins/", r"gcc -I include \1 tools/plugins/"),  # package_inside.sh runs it as it is
+         (r"run ring-1024", "run ring-1024 --set collective.ranks=64"),  # run_installed.sh runs it as it is
+         (r"duration=200ms --set measure\.from=100ms", "duration=20ms --set measure.from=10ms"),
          (r"127\.0\.0\.1:9479", "127.0.0.1:PORT"), (r"(run incast --on namespaces)", r"\1 --set duration=1ms --set measure.from=0s --set expect=[]"),
          (r"(--import lumina) FILE (--on namespaces)", r"\1 lumina.yml \2 --set duration=4ms --set expect=[]"),
          (r"--import hpcc config\.txt", "--import hpcc hpcc/config.txt"),
@@ -147,7 +149,7 @@ def finish(process, command, seconds):
 
 
 LATE = re.compile(r"xdp-roce (run .*--on|send|compare \w+\d )|curl")
-ENDLESS = re.compile(r"xdp-roce (watch|events|wire|connections|send ens1 (--preset|dst 192.0.2.2 qp 17 size|replay))|--around")
+ENDLESS = re.compile(r"xdp-roce (watch|events|wire|connections|export .*--rows|send ens1 (--preset|dst 192.0.2.2 qp 17 size|replay))|--around")
 
 
 def run_block(page, block, environment):
