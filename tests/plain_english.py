@@ -26,6 +26,13 @@ AT_BEGIN = [
     (r"The same\b", "repeat the noun"),
     (r"Of\b", "begin with the subject"),
 ]
+# Of C and C++ only, at the beginning of a comment in these folders.
+CODE = re.compile(r"userspace/|include/|bpf/|tests/")
+COMMENT_BEGIN = [
+    (re.compile(r"(?:Those|That of|The one|As)\b"), "begin with the noun"),
+]
+# A line of its own; after code one word is a unit or a name.
+ONE_WORD = re.compile(r"(?<!//)(?<=\n)[ \t]*// ?[\w'-]+[.:]?(?=\n(?![ \t]*//))")
 # An identifier is no prose: next to '_', '(', a backtick or an operator.
 WORDS = re.compile(r"\b(?<![.`$\-/>])(?<!\$\()(?:%s)(?![\w`(\[=/]|-\w|->)" %
                    "|".join(f"({words})" for words, _ in ANYWHERE).replace(" ", r"\s+"), re.I | re.M)
@@ -58,17 +65,23 @@ def prose(text, pattern):
 
 
 def findings(path, text):
+    whole = text
     if path.endswith((".c", ".h", ".cpp")):
         text, begins = prose(text, C)
     elif path.endswith(".py"):
         text, begins = prose(text, PYTHON)
-    elif path.endswith(".md"):
+    elif path.endswith((".md", ".md.in")):
         begins = []
     else:
         text, begins = prose(text, SHELL_COMMENT if path.startswith("tests/") else SHELL)
     found = [(match.start(), match.group(), ANYWHERE[match.lastindex - 1][1]) for match in WORDS.finditer(text)]
     for begin in begins:
         found += [(begin, match.group(), better) for words, better in BEGINS if (match := words.match(text, begin))]
+    if CODE.match(path) and path.endswith((".c", ".h", ".cpp")):
+        found += [(begin, match.group(), better) for begin in begins for words, better in COMMENT_BEGIN
+                  if (match := words.match(whole, begin))]
+        found += [(match.end(), match.group().strip(" /"), "a comment of one word: write what the thing is") for match in ONE_WORD.finditer(whole)
+                  if not re.search(r"//[^\n]*\n$", whole[:match.start()]) and "NOLINT" not in match.group()]
     for at, words, better in sorted(found):
         yield f"{path}:{text.count(chr(10), 0, at) + 1}: '{' '.join(words.split())}': {better}"
 
@@ -76,7 +89,7 @@ def findings(path, text):
 def is_read(path, text):
     if path in ("CHANGELOG.md", "tests/plain_english.py"):  # released versions stay as they were
         return False
-    if path.endswith((".c", ".h", ".cpp", ".py", ".md", ".sh", ".yaml", ".yml", ".cmake", "CMakeLists.txt")):
+    if path.endswith((".c", ".h", ".cpp", ".py", ".md", ".md.in", ".sh", ".yaml", ".yml", ".cmake", "CMakeLists.txt")):
         return True
     return re.match(r"#!.*sh\b", text) is not None
 

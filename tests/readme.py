@@ -15,14 +15,18 @@ PAGES = ["userspace/README.md", "include/roce/README.md", "bpf/README.md", "test
          ".github/CONTRIBUTING.md"]
 FOLDERS = ["include", "bpf", "userspace", "tests", "tools", "docs", ".ci"]
 PLACEHOLDER = re.compile(r"NAME|FORMAT|FOLDER|\*|\$|^/|^build|^\.")
+# What the build makes of what (tools/report_tables.py) and installs beside the pages.
+MADE = {"docs/keys.md": "docs/keys.md.in", "docs/result.schema.json": "docs/report.schema.json",
+        "docs/sweep.schema.json": "docs/report.schema.json"}
 faults = []
 
 files = [p for folder in FOLDERS for p in sorted((root / folder).rglob("*")) if p.is_file()]
 paths = ["/" + str(p.relative_to(root)) for p in files] + ["/README.md", "/CMakeLists.txt", "/CMakePresets.json",
-                                                         "/CHANGELOG.md"]
+                                                         "/CHANGELOG.md", *("/" + made for made in MADE)]
 code = "\n".join(p.read_text(errors="replace") for p in files
                  if p.suffix in (".h", ".c", ".cpp", ".py", ".sh", ".txt", "") and p.name != "readme.py")
 names = set(re.findall(r"\w+", code)) | {p.stem for p in files}
+sources = {"/" + str(p.relative_to(root)): p.read_text(errors="replace") for p in files if p.suffix in (".h", ".c", ".cpp")}
 
 for page in PAGES:
     text = (root / page).read_text()
@@ -34,18 +38,25 @@ for page in PAGES:
         last = word.split("::")[-1]
         if ("::" in word or "_" in last or last != last.lower()) and not PLACEHOLDER.search(word) and last not in names:
             faults.append(f"{page} names {word}, which is in no source")
-
+        elif "::" in word and not any(re.search(rf"\b{last}\b", one) and re.search(rf"\b{word.split('::')[-2]}\b", one) for one in sources.values()):
+            faults.append(f"{page} names {word}, which no source has")
+    for word, file in re.findall(r"`(?:\w+::)*(\w+)` \(`([\w./-]+\.(?:c|h|cpp))`", blocks):
+        if not any(path.endswith("/" + file) and re.search(rf"\b{word}\b", one) for path, one in sources.items()):
+            faults.append(f"{page} names {word} of {file}, which does not have it")
 
 
 def anchors(page):
     return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in re.findall(r"^#+ (.*)$", page.read_text(), re.M)}
 
 
-for page in [root / "README.md", *sorted((root / "docs").glob("*.md")), *(root / page for page in PAGES)]:
+for page in [root / "README.md", *sorted((root / "docs").glob("*.md*")), *(root / page for page in PAGES)]:
     for link in re.findall(r"\]\(([^)]+)\)", page.read_text()):
         if not link.startswith("http"):
             path, _, anchor = link.partition("#")
             target = page.parent / path if path else page
+            for made, source in MADE.items():
+                if target.resolve() == (root / made).resolve():
+                    target = root / source
             if not target.exists() or anchor and anchor not in anchors(target):
                 faults.append(f"{page.relative_to(root)} has a link to {link}, which is not there")
 
@@ -69,6 +80,12 @@ version = re.search(r"^project\(xdp-roce VERSION ([\d.]+)", (root / "CMakeLists.
 for word in re.findall(r"xdp-roce-(\d[\d.]*\d|VERSION)\b", (root / "README.md").read_text()):
     if word != version:
         faults.append(f"README.md installs {word}, this is {version}")
+
+# A counter of docs/limits.md is a key of a report.
+keys = set(re.findall(r'^ *"(\w+)": \{', (root / "docs/report.schema.json").read_text(), re.M))
+for row in re.findall(r"^\|.*\|$", (root / "docs/limits.md").read_text(), re.M):
+    cells = row.split(" | ")
+    faults += [f"docs/limits.md names {key}, which no report has" for key in re.findall(r"`(\w+)`", cells[2] if len(cells) > 3 else "") if key not in keys]
 
 # A plug-in compiles in a clone as the pages say, and the package has the file that they name.
 for page in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:

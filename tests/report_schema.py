@@ -14,6 +14,10 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "tools"))
+sys.dont_write_bytecode = True
+import report_tables  # noqa: E402
+
 try:
     import jsonschema
 except ImportError:
@@ -32,8 +36,8 @@ class Schema:
         jsonschema.Draft202012Validator.check_schema(self.all)
         self.validators = {}
         self.alone = {}  # schemas of one document, which need no other file
-        for name in ("result", "sweep"):
-            schema = json.loads((root / f"docs/{name}.schema.json").read_text())
+        for name in report_tables.DOCUMENTS:
+            schema = report_tables.schema_of(self.all, name)
             jsonschema.Draft202012Validator.check_schema(schema)
             self.alone[name] = jsonschema.Draft202012Validator(schema)
 

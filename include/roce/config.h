@@ -59,11 +59,11 @@ enum roce_feature {
 #define ROCE_FEATURES_OF_RULES                                                                     \
   ((__u32)(ROCE_FEATURE_RULES | ROCE_FEATURE_EVENTS | ROCE_FEATURE_EDIT | ROCE_FEATURE_CNP |       \
            ROCE_FEATURE_CLONE | ROCE_FEATURE_NEXT))
-/* Those of the options that the port was attached with. */
+/* Features of the options that the port was attached with. */
 #define ROCE_FEATURES_OF_OPTIONS                                                                   \
   ((__u32)(ROCE_FEATURE_DECAP | ROCE_FEATURE_CLASSES | ROCE_FEATURE_FOLLOW | ROCE_FEATURE_TIME |   \
            ROCE_FEATURE_SKIP))
-/* Those that only a bridge can have. */
+/* Features that only a bridge can have. */
 #define ROCE_FEATURES_OF_BRIDGES ((__u32)(ROCE_FEATURE_CLONE | ROCE_FEATURE_HOLD))
 
 /* `sockets` map: indexed by receive queue. `endpoints` map: keyed by address. */

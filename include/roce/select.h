@@ -121,7 +121,7 @@ static ROCE_INLINE int roce_select_burst(const struct roce_rule *rule,
   return begins;
 }
 
-/* As netem's gemodel: the state before the transition decides. */
+/* Like netem's gemodel: the state before the transition decides. */
 static ROCE_INLINE int roce_select_gilbert(const struct roce_rule *rule,
                                            struct roce_rule_state *state, __u64 n) {
   const struct roce_selector *select = &rule->select;
@@ -212,7 +212,7 @@ static ROCE_INLINE __u64 roce_random_of(const struct roce_rule *rule, struct roc
   return roce_random(rule->select.seed, n, draw);
 }
 
-/* As roce_within_limit, for a limit in each period. `period` gets the period's number. */
+/* Like roce_within_limit, for a limit in each period. `period` gets the period's number. */
 static ROCE_INLINE int roce_within_period(struct roce_env *env, const struct roce_selector *select,
                                           struct roce_rule_state *state, __u32 *period) {
   *period = (__u32)((roce_clock(env) - select->start_ns) / select->limit_ns);

@@ -363,7 +363,7 @@ static ROCE_INLINE int roce_timing_may_skip(struct roce_env *env, struct roce_ti
 }
 
 /*
- * The one entry: packet `p` of stream `id`, after roce_track. `before`: of requests, all before
+ * Entry point: packet `p` of stream `id`, after roce_track. `before`: of requests, all before
  * this PSN were tracked before. 1: requests may be skipped from now on.
  */
 static ROCE_INLINE int roce_timing_packet(struct roce_env *env, const struct roce_packet *p,

@@ -58,7 +58,7 @@ public:
     return records_;
   }
 
-  // The one frame whose copy and outcome these are.
+  // The frame that this copy and outcome belong to.
   Record one(const Frame &frame, bool in_two) {
     const auto all = records(frame.bytes);
     EXPECT_EQ(all.size(), in_two ? 2u : 1u);

@@ -208,7 +208,7 @@ protected:
     return {{id}, program_map_ids(fd.get()), id != on_hook()};
   }
 
-  // Those that the kernel still has, a word each.
+  // Objects that the kernel still has, a word each.
   static std::vector<std::string> left_of(const Ids &ids) {
     std::vector<std::string> left;
     const auto look = [&left](const std::vector<uint32_t> &of, const char *kind, auto next) {

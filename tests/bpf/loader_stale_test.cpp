@@ -157,7 +157,7 @@ TEST_F(Stale, ReplacedBySomebodysProgram) {
   EXPECT_EQ(on_hook(), program_id(stranger.get()));
 }
 
-// As when bpffs was unmounted, or lies in another mount namespace.
+// What is there after bpffs was unmounted, or lies in another mount namespace.
 TEST_F(Stale, ProgramWithoutPins) {
   ASSERT_OK(attach("xr0", netns_, small()));
   send_frames(4);

@@ -170,7 +170,7 @@ TEST_F(Loader, GoesWithoutFragsWhenTheKernelMust) {
   EXPECT_EQ(frames_counted(*port, 3), 3u);
 }
 
-// As commands do that exchange the program, on a kernel without frags.
+// Exchanges the program like a command, on a kernel without frags.
 TEST_F(Loader, OpensObjectsWithoutFragsOneAfterTheOtherAndTwoAtOnce) {
   const roce_config config = make_config(small(), false);
   for (int i = 0; i < 2; i++) {

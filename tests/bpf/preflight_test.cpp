@@ -97,7 +97,7 @@ protected:
     in(netns, [&] { ASSERT_OK(host::set_feature(ifname, name, on)); });
   }
 
-  // The one trouble there is, with the words in it.
+  // The only trouble, with the words in it.
   void expect_one(const Troubles &troubles, const std::string &words) {
     ASSERT_EQ(troubles.size(), 1u) << told(troubles);
     EXPECT_NE(troubles[0].text.find(words), std::string::npos) << told(troubles);

@@ -97,7 +97,7 @@ inline roce_config &config_of(xdp_roce &object) {
   return object.rodata->config;
 }
 
-// As datapath/object.cpp does. Returns errno, or 0.
+// Loads like datapath/object.cpp. Returns errno, or 0.
 inline int load_program(xdp_roce &object) {
   if (!(config_of(object).features & ROCE_FEATURE_CLONE))
     bpf_program__set_autoload(object.progs.cnp_egress, false);

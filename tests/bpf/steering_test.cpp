@@ -232,7 +232,7 @@ TEST_F(SteeringTest, AnAttachedPortKeepsItsCountsAndItsRules) {
   EXPECT_EQ(sends_counted(*port), 2u);
 }
 
-// As after a kill: the feature is there, the sockets are not.
+// The state after a kill: the feature is there, the sockets are not.
 TEST_F(SteeringTest, WithoutASocketFramesAreTheHosts) {
   AttachOptions options = small();
   options.features = ROCE_FEATURE_SOCKETS;

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""docs_commands.py ROOT PROGRAM PREFIX WORK: runs every command of README.md and of the pages in docs, block by block, in
-network namespaces whose names begin with PREFIX and in the directory WORK. The ports that a block names are made for it, with
+"""docs_commands.py ROOT PROGRAM PREFIX WORK [PAGE|WORDS]: runs every command of README.md and of the pages in docs, block by block,
+in network namespaces whose names begin with PREFIX and in the directory WORK; a few pages at once, each with namespaces and a
+directory of its own (docs_commands.py ... --page PAGE). The ports that a block names are made for it, with
 traffic. Durations are cut short. A command must end with status 0; one that goes on is interrupted, and must then do so.
 Fails too where a command needs a file or a way of its own that this test does not know."""
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -27,6 +29,8 @@ ELSEWHERE = re.compile(r"^(tools/|tar |podman |(sudo )?(apt|dnf) |\(cd build|cma
 EDITS = [(r"--for \d+s", "--for 1s"), (r"\bfor \d+s\b", "for 1s"), (r"/tmp/incast", "incast"),
          (r"--at 20\S+Z", "--at +3s"), (r"DIR\.\.\.", "swept"), (r"--jobs 4", "--jobs 2"),
          (r"gcc (.*) /usr/share/doc/xdp-roce/plugins/", r"gcc -I include \1 tools/plugins/"),  # package_inside.sh runs it as it is
+         (r"run ring-1024", "run ring-1024 --set collective.ranks=64"),  # run_installed.sh runs it as it is
+         (r"duration=200ms --set measure\.from=100ms", "duration=20ms --set measure.from=10ms"),
          (r"127\.0\.0\.1:9479", "127.0.0.1:PORT"), (r"(run incast --on namespaces)", r"\1 --set duration=1ms --set measure.from=0s --set expect=[]"),
          (r"(--import lumina) FILE (--on namespaces)", r"\1 lumina.yml \2 --set duration=4ms --set expect=[]"),
          (r"--import hpcc config\.txt", "--import hpcc hpcc/config.txt"),
@@ -145,7 +149,7 @@ def finish(process, command, seconds):
 
 
 LATE = re.compile(r"xdp-roce (run .*--on|send|compare \w+\d )|curl")
-ENDLESS = re.compile(r"xdp-roce (watch|events|wire|connections|send ens1 (--preset|dst 192.0.2.2 qp 17 size|replay))|--around")
+ENDLESS = re.compile(r"xdp-roce (watch|events|wire|connections|export .*--rows|send ens1 (--preset|dst 192.0.2.2 qp 17 size|replay))|--around")
 
 
 def run_block(page, block, environment):
@@ -203,11 +207,16 @@ def wrapper(name, text):
     path.chmod(0o755)
 
 
-def prepare():
+def wrappers():
     (work / "bin").mkdir()
     real = shlex.quote(program)
     wrapper("xdp-roce", f'for word; do [[ $word != --netns ]] || exec {real} "$@"; done\nexec {real} --netns {BOX} "$@"\n')
     wrapper("ip", f'[[ $1 == link ]] && exec {shutil.which("ip")} -n {BOX} "$@"\nexec {shutil.which("ip")} "$@"\n')
+
+
+def prepare(work):
+    """The files that commands read."""
+    work.mkdir()
     data = root / "tests" / "data"
     for name in ("tests", "tools", "include"):
         (work / name).symlink_to((root / name).resolve())
@@ -238,13 +247,12 @@ def prepare():
         subprocess.run([program, "run", "ours.yaml", "--out", name], cwd=work, check=True, capture_output=True)
 
 
-prepare()
-with socket.socket() as free:
-    free.bind(("127.0.0.1", 0))
-    port = str(free.getsockname()[1])
-environment = dict(os.environ, PATH=f"{work}/bin:{os.environ['PATH']}", XR_PORT=port)
-only = sys.argv[5] if len(sys.argv) > 5 else ""
-for page in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
+def one_page(page, only):
+    """Runs in a process of its own."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    environment = dict(os.environ, PATH=f"{work}/bin:{os.environ['PATH']}", XR_PORT=port)
     if page.name in ("long-link.md", "otg.md"):  # one script with namespaces of its own: as a whole
         text = "set -e -o pipefail\n" + "\n".join(command for block in blocks(page) for command in block)
         for name in ("left", "box", "right"):
@@ -255,11 +263,43 @@ for page in [root / "README.md", *sorted((root / "docs").glob("*.md"))]:
             status, output = finish(start(text, dict(environment, PATH=f"{pathlib.Path(program).parent}:{os.environ['PATH']}")), text, 60)
             if status:
                 faults.append(f"{page.name}: status {status}\n    " + "\n    ".join(output.strip().splitlines()[-6:]))
-        continue
-    for block in blocks(page):
-        if only in ("", page.name) or only in "\n".join(block):
-            run_block(page, block, environment)
-for fault in faults:
+    else:
+        wrappers()
+        commands = blocks(page)
+        faults.clear()  # which the first process prints
+        for block in commands:
+            if only in ("", page.name) or only in "\n".join(block):
+                run_block(page, block, environment)
+    for fault in faults:
+        print(fault, file=sys.stderr)
+    print(numbers["commands"])
+    return bool(faults)
+
+
+def in_its_process(number, page):
+    there = work / str(number)
+    shutil.copytree(work / "prepared", there, symlinks=True)
+    words = [sys.executable, __file__, str(root), program, f"{prefix}{number}-", str(there), only, "--page", str(page)]
+    return subprocess.run(words, stdout=subprocess.PIPE, check=False, text=True)
+
+
+only = sys.argv[5] if len(sys.argv) > 5 else ""
+if "--page" in sys.argv:
+    sys.exit(one_page(pathlib.Path(sys.argv[-1]), only))
+prepare(work / "prepared")
+pages = [page for page in [root / "README.md", *sorted((root / "docs").glob("*.md"))]
+         if any(only in ("", page.name) or only in "\n".join(block) for block in blocks(page))]
+pages.sort(key=lambda page: -sum(map(len, blocks(page))))  # the longest first
+# Most of a page is waiting. A run with frames is void where others are in its way.
+alone = [page for page in pages if any("run " in command and "--on " in command for block in blocks(page) for command in block)]
+pages = [page for page in pages if page not in alone] + alone
+with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0)) + 1) as pool:
+    ended = list(pool.map(in_its_process, range(len(pages) - len(alone)), pages))
+ended += [in_its_process(number, page) for number, page in list(enumerate(pages))[len(ended):]]
+for page, one in zip(pages, ended):
+    if one.returncode and not one.stdout:
+        print(f"{page.name}: the test itself failed", file=sys.stderr)
+for fault in dict.fromkeys(faults):
     print(fault, file=sys.stderr)
-print(numbers["commands"], "commands")
-sys.exit(bool(faults))
+print(sum(int(one.stdout or 0) for one in ended), "commands")
+sys.exit(any(one.returncode for one in ended) or bool(faults))

@@ -11,7 +11,7 @@ prefix=xr-docs-$$-
 remove() {
   local status=$? name
   set +e
-  for name in box left right; do ip netns del "$prefix$name" 2>/dev/null; done
+  for name in $(ip netns list | grep -o "^${prefix}[a-z0-9-]*"); do ip netns del "$name" 2>/dev/null; done
   (exit "$status")
   tidy_up
 }

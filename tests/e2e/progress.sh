@@ -10,9 +10,9 @@ export LC_ALL=C.UTF-8
 tm() { tmux -L "progress-$$" -f /dev/null "$@"; }
 # shellcheck disable=SC2154 # here: lib.sh
 end_tmux() {
-  local status=$?
+  local status=$? pid
   set +e
-  [[ ! -e $scratch/pid ]] || kill -KILL "$(cat "$scratch/pid")" 2>/dev/null
+  for pid in "$scratch"/pid-*; do [[ ! -e $pid ]] || kill -KILL "$(cat "$pid")" 2>/dev/null; done
   tm kill-server 2>/dev/null
   (exit "$status")
   tidy_up
@@ -20,7 +20,7 @@ end_tmux() {
 trap end_tmux EXIT
 
 # With what scrolled away; lines that are not empty.
-screen() { tm capture-pane -t view -p -S - | sed '/^ *$/d'; }
+screen() { tm capture-pane -t "view-$columns" -p -S - | sed '/^ *$/d'; }
 shows() { screen | grep -qE -- "$1"; }
 progress_lines() { screen | grep -cE '^(sweep|htsim: matrix.cm|captured) .* %  ' || true; }
 
@@ -28,18 +28,18 @@ progress_lines() { screen | grep -cE '^(sweep|htsim: matrix.cm|captured) .* %  '
 begin() {
   local columns=$1
   shift
-  tm kill-session -t view 2>/dev/null || true
-  printf 'cd %q\n' "$scratch" >"$scratch/session"
-  printf '%q ' "$XDP_ROCE" "$@" >>"$scratch/session"
-  cat >>"$scratch/session" <<-END
-	>"$scratch/report" &
-	echo \$! >"$scratch/pid"
+  tm kill-session -t "view-$columns" 2>/dev/null || true
+  printf 'cd %q\n' "$scratch" >"$scratch/session-$columns"
+  printf '%q ' "$XDP_ROCE" "$@" >>"$scratch/session-$columns"
+  cat >>"$scratch/session-$columns" <<-END
+	>"$scratch/report-$columns" &
+	echo \$! >"$scratch/pid-$columns"
 	wait
 	echo ended
 	exec sleep 1000
 	END
-  tm new-session -d -s view -x "$columns" -y 24 "bash $scratch/session"
-  assert_eq "$columns" "$(tm display-message -t view -p '#{pane_width}')" "columns of the terminal"
+  tm new-session -d -s "view-$columns" -x "$columns" -y 24 "bash $scratch/session-$columns"
+  assert_eq "$columns" "$(tm display-message -t "view-$columns" -p '#{pane_width}')" "columns of the terminal"
 }
 # one_line WORDS: within a minute the line has these, and 20 updates later it is still one line, the last.
 one_line() {
@@ -50,9 +50,9 @@ one_line() {
 }
 # The run is interrupted, as how long it takes depends on the machine.
 end() {
-  kill -INT "$(cat "$scratch/pid")"
+  kill -INT "$(cat "$scratch/pid-$columns")"
   wait_for 60 shows '^ended$' || fail "$columns columns: it did not end: $(screen)"
-  rm "$scratch/pid"
+  rm "$scratch/pid-$columns"
   assert_eq 0 "$(progress_lines)" "$columns columns: lines of progress after the end: $(screen)"
 }
 
@@ -63,7 +63,9 @@ end() {
 incast=(incast --set measure.from=1ms --set 'expect=["jain > 0"]')
 
 tm new-session -d -s server 'sleep 1000' # outlives the views
-for columns in 60 80 100 200; do
+# All widths at once, each in a terminal of its own.
+width() {
+  local columns=$1
   begin "$columns" run "${incast[@]}" --set duration=20ms --set 'sweep={seed: 1..5000}' --out "$scratch/sweep-$columns"
   one_line '^sweep .* left, [1-9][0-9,]* of 5,000 points, '
   ((columns < 80)) || shows 'points/s, [0-9]+ running|s a point, [0-9]+ running' || fail "no rate: $(screen)"
@@ -71,7 +73,13 @@ for columns in 60 80 100 200; do
   begin "$columns" run --import cm "$scratch/matrix.cm" --out "$scratch/cm-$columns"
   one_line '^htsim: matrix.cm .* left, '
   end
+}
+widths=()
+for columns in 60 80 100 200; do
+  width "$columns" &
+  widths+=($!)
 done
+for one in "${widths[@]}"; do wait "$one" || fail "a width failed"; done
 
 # While the first points run.
 columns=80
@@ -87,5 +95,5 @@ one_line '^captured .* left, [0-9.]+ GB, [0-9.]+ GB/s'
 shows 'interrupted' && fail "interrupted too early: $(screen)"
 end
 shows '^note: captured: interrupted; the report covers what was read so far' || fail "after SIGINT: $(screen)"
-assert_json "$scratch/report" '.opcodes | length > 0'
+assert_json "$scratch/report-$columns" '.opcodes | length > 0'
 echo "terminals of 60, 80, 100 and 200 columns: one line of progress each"

@@ -4,7 +4,7 @@
 
 DIR holds checkouts side by side, by the names of their repositories (REPOSITORIES below). Each file is imported, and the experiment is begun in
 virtual time. Set-ups that a script of the repository makes (conweave-ns3's run.py and traffic_gen.py, SimAI's gen_Topo_Template.py) are made with that
-script; a topology that is published without flows gets two flows of this script. The table has a row for each kind of file of a repository, and each
+script; a topology that is published without flows gets two flows of this script. The last section of the page has a row for each kind of file of a repository, and each
 refusal with its reason. Without --write it is printed.
 
 Exit status: 0; 1 where a file is refused for a reason that is not in EXPECTED; 2 where DIR has none of the repositories."""
@@ -39,6 +39,7 @@ EXPECTED = (
     "the file ends: there are 839 layers",  # it has 33
     "too large to begin",  # 9,216 GPUs
 )
+SECTION = "## Public files, one by one"  # of docs/importers.md, to its end
 LIMIT = 300  # seconds for a file
 SAME = 1  # experiments of one network that are begun: that of 8,192 hosts takes half a minute
 RATES = (10, 25, 40, 50, 100, 200, 400, 800, 1600, 2400, 2880, 2900)  # Gbit/s, of ports
@@ -204,8 +205,7 @@ def matrices(run):
 
 def traces(run):
     sets = sorted({os.path.dirname(p) for p in run.files("astra-sim/examples/**/*.et")})
-    for path in sets:
-        run.tried("astra-sim", os.path.relpath(path, run.path("astra-sim")), "chakra", [[path]])
+    run.tried("astra-sim", "Chakra traces of examples/, a directory each", "chakra", [[path] for path in sets])
     run.tried("astra-sim", "examples/**/*.topo", "cm", [[run.write("astra.cm", "Nodes 8\nConnections 1\n0->7 start 0 size 100000\n"), p] for p in run.files("astra-sim/examples/**/*.topo")])
     for repository in ("HTSIM", "atlahs"):
         run.tried(repository, "GOAL programs", "goal", [[p] for p in run.files(repository, "**", "*.goal") if os.path.getsize(p)])
@@ -216,14 +216,14 @@ def commit(path):
 
 
 def table(run, version):
-    lines = ["# Others' files, one by one", "",
-             f"What `run --import` makes of the files that other simulators publish. `tests/importers/public.py` makes this page from their checkouts (version {version});",
-             "none of their files is here. *Read*: the file becomes an experiment, and that begins (the first of those with the same network). What each format becomes: [experiments.md](experiments.md).", ""]
+    lines = [SECTION, "",
+             f"`tests/importers/public.py` makes this section (version {version}) from checkouts of the simulators; none of their files is here. *Read*: the file becomes an experiment, and that begins (the first of those",
+             "with the same network).", ""]
     for directory, repository in REPOSITORIES.items():
         rows = [row for row in run.rows if row.repository == repository]
         if not rows:
             continue
-        lines += [f"## {repository}", "", f"Commit {commit(run.path(directory))}.", "", "| files | read | refused |", "| --- | --- | --- |"]
+        lines += [f"### {repository}", "", f"Commit {commit(run.path(directory))}.", "", "| files | read | refused |", "| --- | --- | --- |"]
         for row in rows:
             reasons = "; ".join(f"{count if count > 1 else row.names[reason].rsplit('/', 1)[-1]}: {reason}" for reason, count in row.refused.items())
             lines.append(f"| {row.what} | {row.read} of {row.read + sum(row.refused.values())} | {reasons} |")
@@ -249,8 +249,11 @@ def main():
         version = subprocess.run([run.program, "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
         text = table(run, version)
     if arguments.write:
-        with open(arguments.write, "w", encoding="utf-8") as file:
-            file.write(text)
+        with open(arguments.write, "r+", encoding="utf-8") as file:
+            above = file.read().partition(SECTION)[0]
+            file.seek(0)
+            file.truncate()
+            file.write(above + text)
     else:
         print(text)
     unexpected = [reason for row in run.rows for reason in row.refused if not any(part in reason for part in EXPECTED)]

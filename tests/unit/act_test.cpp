@@ -114,7 +114,7 @@ Bytes without_checksums(Bytes bytes, const Sample &of) {
   return bytes;
 }
 
-// Those among the others that changed.
+// Fields among the others that changed.
 std::vector<size_t> edits(const Sample &before, const Bytes &after) {
   return changed_bytes(without_checksums(before.bytes, before), without_checksums(after, before));
 }
@@ -295,7 +295,7 @@ TEST(Act, CorruptIcrcChangesWhatNobodyElseLooksAt) {
   }
 }
 
-// The one bit that differs, counted from `start`; -1 when it is not one.
+// The only bit that differs, counted from `start`; -1 when it is not one.
 int bit_from(const Sample &before, const Bytes &after, size_t start) {
   const auto places = edits(before, after);
   if (places.size() != 1)

@@ -45,7 +45,7 @@ struct Outcome {
 Outcome parse(const std::string &line) {
   Program program;
   testing::internal::CaptureStderr();
-  // As a shell does: CLI11's own splitting takes [::1] for a list since 2.4.
+  // Splits like a shell: CLI11's own splitting takes [::1] for a list since 2.4.
   std::istringstream text(line);
   std::vector<std::string> words;
   for (std::string word; text >> std::quoted(word);)

@@ -26,7 +26,7 @@ uint64_t count_of(const Connections &c, CmKind kind) {
   return c.messages[static_cast<uint16_t>(kind) - Connections::kFirstKind];
 }
 
-// As tshark shows it.
+// The text that tshark prints.
 TEST(RealConnections, OfRping) {
   const Connections c = real("rping_v4.pcap");
   ASSERT_EQ(c.rows.size(), 1U);

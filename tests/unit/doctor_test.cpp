@@ -805,7 +805,7 @@ TEST_F(DoctorSetMode, WritesWhatTheKernelTakes) {
   EXPECT_EQ(files().line(entry), "RoCE v2");
 }
 
-// As the kernel writes its GIDs' type.
+// The kernel's text of a GID's type.
 TEST_F(DoctorSetMode, WritesTheKernelsOwnName) {
   put_rdma("mlx5_0", "mlx5_core", "eth7");
   put("/sys/class/infiniband/mlx5_0/ports/1/gid_attrs/types/0", "RoCE v1");

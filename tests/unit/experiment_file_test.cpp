@@ -463,7 +463,7 @@ expect: ["sum(flows.drops) == {n} - 3"]
   EXPECT_EQ(e.expectations[0].text(), "sum(flows.drops) == 3 - 3");
   EXPECT_TRUE(ExperimentFile(text, "f.yaml", "").points({}).ok());
 
-  // Those of --set come first, whatever is computed from them follows.
+  // Values of --set come first, whatever is computed from them follows.
   const Experiment set = sound(text, {{"rate", "10gbit"}, {"n", "2"}, {"vars.rtt", "4us"}});
   EXPECT_EQ(set.scenario.topology.rate, 10'000'000'000U);
   EXPECT_EQ(set.scenario.flows.size(), 2U);

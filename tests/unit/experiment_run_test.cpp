@@ -51,7 +51,7 @@ TEST(ExperimentRuns, GoodputIsWhatWasTaken) {
   EXPECT_LT(goodput, 0.3e9);
 }
 
-// The one frame that was on the line when the time began does not lift a rate above the line's.
+// A frame that was on the line when the time began does not lift a rate above the line's.
 TEST(ExperimentRuns, NothingIsFasterThanTheLine) {
   for (const char *rate : {"40gbit", "40gbit l1"}) {
     const ExperimentFile one(std::string("experiment: x\nduration: 2ms\nsample: 10us\n"

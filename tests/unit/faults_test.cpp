@@ -78,7 +78,7 @@ constexpr Case kCases[] = {
     {"messages 5 fault icrc at 1,4", "1! 2 3 4! 5"},
     {"messages 5 fault pad every 3", "1 2 3~ 4 5"},
     {"messages 5 fault ghost-ack at 3", "1 2 3 3a 4 5"},
-    // together
+    // faults of one message together
     {"messages 5 fault skip at 3 fault reorder at 2", "1 4 2 5"},
     {"messages 3 fault skip at 3 fault reorder at 2", "1 2"},
     {"messages 4 fault icrc at 2 fault repeat at 2", "1 2! 2! 3 4"},

@@ -100,7 +100,7 @@ TEST(ImportCm, StartsArePicoseconds) {
   EXPECT_TRUE(notes(imported, "prio of 1 connection"));
 }
 
-// As csg-htsim's EXAMPLES have them: long-lived flows in the background.
+// Like csg-htsim's EXAMPLES: long-lived flows in the background.
 TEST(ImportCm, SizeZeroNeverEnds) {
   const auto imported = import("Nodes 16\nConnections 2\n0->1 start 0.000000 size 0\n"
                                "2->3 start 0.000000 size 90000\n");

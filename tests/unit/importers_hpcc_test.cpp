@@ -94,7 +94,7 @@ bool has(const std::string &yaml, const std::string &part) {
   return yaml.find(part) != std::string::npos;
 }
 
-// As the simulator computes them for its own topology.txt.
+// Values that the simulator computes for its own topology.txt.
 TEST(ImportHpcc, BaseRttAndStandaloneTimeAreExact) {
   const auto network = importers::read_hpcc_network(star_of_66(), "topology.txt");
   ASSERT_TRUE(network) << network.error().message;

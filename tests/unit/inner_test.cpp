@@ -28,10 +28,10 @@ NativeDatapath::FrameView view(const Bytes &bytes, uint32_t length = 0) {
   return {bytes.data(), size, length ? length : size};
 }
 
-// As the program does it, the plain way where that is possible.
+// The program's way: the plain one where that is possible.
 void enter(NativeDatapath &port, const Bytes &bytes) { port.frame(view(bytes)); }
 
-// As the analyser does it, always the long way.
+// The analyser's way: always the long way.
 roce_class analyse(NativeDatapath &port, const Bytes &bytes, uint32_t length = 0) {
   NativeDatapath::FrameView frame = view(bytes, length);
   roce_packet packet;

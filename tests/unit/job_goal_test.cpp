@@ -103,7 +103,7 @@ TEST(Goal, ARecvBeginsBeforeItsMessage) {
   }
 }
 
-// Those of one tag, in the order of the file, whatever else is sent between them.
+// Messages of one tag match in the order of the file, whatever else is sent between them.
 TEST(Goal, SendsAndRecvsMeetInTheirOrderByTag) {
   const Job job =
       goal("num_ranks 3\n"

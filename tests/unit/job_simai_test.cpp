@@ -99,7 +99,7 @@ TEST(Simai, PassesFollowOneAnotherAndWeightsAreBeside) {
   EXPECT_EQ(chain_ns(read(head(k32, "1\na -1 1 ALLTOALL 64 1 ALLTOALL 64 1 NONE 0 7\n"))), 17U);
 }
 
-// As in SimAI's example/workload_analytical.txt: pp, vpp, ga, and pp_comm without a colon.
+// Values of SimAI's example/workload_analytical.txt: pp, vpp, ga, and pp_comm without a colon.
 TEST(Simai, APipelineFillsAndDrains) {
   const std::string keys = "model_parallel_NPU_group: 2 ep: 1 pp: 4 vpp: 2 ga: 3 all_gpus: 16 "
                            "checkpoints: 0 checkpoint_initiates: 0 pp_comm 4096";

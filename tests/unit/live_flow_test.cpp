@@ -40,7 +40,7 @@ flow::Flow parsed(const std::string &words) {
   return flow;
 }
 
-// As bpf/live.bpf.c, with frames that are recycled in turn.
+// Like bpf/live.bpf.c, with frames that are recycled in turn.
 class Recycled {
 public:
   Recycled(const LiveFlow &flow, std::mt19937_64 &random) : flow_(flow), random_(random) {

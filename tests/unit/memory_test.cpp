@@ -240,7 +240,7 @@ TEST_F(RemoteAccess, RefusesAWriteOfAnotherLength) {
   EXPECT_EQ(read(6, kVa + 1024, 6), Bytes{}) << "in the middle of a message";
 }
 
-// As the peer's QP: what follows the NAK is dropped, another connection of the number is served.
+// Like the peer's QP: what follows the NAK is dropped, another connection of the number is served.
 TEST_F(RemoteAccess, ServesTheNextConnection) {
   Headers wrong = at(ROCE_RC_RDMA_READ_REQUEST, 0xffffff, kVa, 8);
   wrong.rkey = 1;

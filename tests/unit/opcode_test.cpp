@@ -37,7 +37,7 @@ void PrintTo(const Row &row, std::ostream *os) {
   *os << "opcode " << int(row.opcode) << ", " << row.kind << row.place << " " << row.headers;
 }
 constexpr Row kRows[] = {
-    // RC
+    // RC opcodes
     {0x00, 'q', 'f', ""},
     {0x01, 'q', 'm', ""},
     {0x02, 'q', 'l', ""},
@@ -63,7 +63,7 @@ constexpr Row kRows[] = {
     {0x17, 'q', 'o', "IETH "},
     {0x1c, 'q', 's', "FETH RETH "},
     {0x1d, 'q', 's', "RETH "},
-    // UC
+    // UC opcodes
     {0x20, 'q', 'f', ""},
     {0x21, 'q', 'm', ""},
     {0x22, 'q', 'l', ""},
@@ -100,7 +100,7 @@ constexpr Row kRows[] = {
     {0x54, 'd', 's', "RDETH DETH AtomicETH "},
     {0x55, 'd', 's', "RDETH DETH "},
     {0x5c, 'd', 's', "RDETH DETH FETH RETH "},
-    // UD
+    // UD opcodes
     {0x64, 'd', 'o', "DETH "},
     {0x65, 'd', 'o', "DETH ImmDt "},
     // CNP; its 16 reserved bytes count as payload

@@ -504,7 +504,7 @@ TEST(OpenSource, SeesAnswers) {
   EXPECT_EQ(source.counts().cnps, 1U);
 }
 
-// As the reliable requester: a CNP, an ACK or a NAK with a wrong iCRC is dropped and counted.
+// Like the reliable requester: a CNP, an ACK or a NAK with a wrong iCRC is dropped and counted.
 TEST(OpenSource, DropsAnswersWithAWrongIcrc) {
   OpenSource source({flow("qp 0x20 size 1000 write cc dcqcn line 100mbit")}, {}, kLine);
   std::vector<packet::Outgoing> out(1);

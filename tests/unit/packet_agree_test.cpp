@@ -24,7 +24,7 @@ struct Sample {
 
   uint32_t info() const { return roce_opcode_info[headers.opcode]; }
   bool ipv4() const { return path.network == Network::Ipv4; }
-  // As the four bytes are on the wire.
+  // The four bytes in their order on the wire.
   uint32_t icrc() const { return roce_be32(&frame.bytes[frame.layout.end - 4]); }
   std::string name() const {
     return fmt::format("{} opcode {:#04x}", network_name(path.network), headers.opcode);

@@ -217,7 +217,8 @@ TEST(PacketTemplate, EveryBitOfEveryField) {
   });
 }
 
-// As if the payload had been built with the stamp, over the same buffer again and again.
+// The frame is the same as if the payload had been built with the stamp, over the same buffer again
+// and again.
 TEST(PacketTemplate, StampIsPartOfTheIcrc) {
   size_t tried = 0;
   for_templates(10, [&](Random &rng, const Subject &s) {

@@ -110,7 +110,7 @@ void expect_same(const Outcome &got, const Outcome &expected) {
   EXPECT_EQ(got.error, expected.error);
 }
 
-// As the reader has it, with ranges of all sizes; what it is then.
+// Expects the reader's records, with ranges of all sizes. Returns the outcome.
 Outcome expect_as_reader(const FileBytes &bytes, size_t smallest = 1) {
   const TemporaryFile file(bytes);
   Outcome expected = drain(Reader::open(file.path()));

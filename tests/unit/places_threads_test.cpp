@@ -41,7 +41,7 @@ struct FakeRun {
   }
 };
 
-// As Endpoints: the report of each part is copied in its thread, and read by others.
+// Like Endpoints: the report of each part is copied in its thread, and read by others.
 struct Reported {
   Part<FakeRun> part;
   std::mutex mutex;

@@ -451,7 +451,7 @@ TEST(PlotTicks, DigitsThatDiffer) {
   EXPECT_EQ("3.16 ms", quantity(3.16e6, "ns"));
 }
 
-// As few rows as possible, of which none is nearly empty.
+// The fewest rows possible, of which none is nearly empty.
 TEST(PlotHeadline, TilesFillTheirRows) {
   EXPECT_EQ(4u, tile_columns(8, 7));
   EXPECT_EQ(7u, tile_columns(7, 7));

@@ -53,7 +53,8 @@ TEST(Reactions, ShortOnesAreReactions) {
   EXPECT_EQ(episode_times(made.found.episodes[0].episode).nak_reaction, 5 * kUs);
 }
 
-// As Soft-RoCE's, whose timer is 4.096 us x 2^18: 1.095 s after a NAK that was lost after the tap.
+// Like Soft-RoCE's requester, whose timer is 4.096 us x 2^18: 1.095 s after a NAK that was lost
+// after the tap.
 TEST(Reactions, AStepOfTheTimersLadder) {
   Made made;
   made.asked(ROCE_CAUSE_NAK, 1'095'247 * kUs);

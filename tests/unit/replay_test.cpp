@@ -92,7 +92,7 @@ struct Case {
 
 class Rewrite : public ::testing::TestWithParam<Case> {};
 
-// As if it had been built so: checksums and iCRC included.
+// The frame is the same as if it had been built so: checksums and iCRC included.
 TEST_P(Rewrite, EqualsAFrameBuiltSo) {
   const auto [network, checksum] = GetParam();
   const bool ipv4 = network == packet::Network::Ipv4;

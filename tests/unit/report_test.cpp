@@ -460,7 +460,7 @@ TEST(Report, SumOfClassesIsTheTotal) {
                                  frames["fragment"].get<uint64_t>());
 }
 
-// As text has the number: 1,234 or 0x0004d2 or 1234 or 0xd2.
+// The number in text: 1,234 or 0x0004d2 or 1234 or 0xd2.
 bool appears(const std::string &text, uint64_t number) {
   for (const Format format : {Format::Count, Format::Number, Format::Qpn, Format::Opcode})
     if (text.find(format_value(number, format)) != std::string::npos)

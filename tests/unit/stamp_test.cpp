@@ -28,7 +28,7 @@ struct Sent {
   uint64_t time = 0;
 };
 
-// As the engine writes it to the ring.
+// The frame that the engine writes to the ring.
 Sent written(const packet::Outgoing &out, uint64_t now) {
   Sent sent{.bytes = Bytes(out.shape->bytes().begin(), out.shape->bytes().end()), .time = now};
   out.shape->stamp(sent.bytes.data(), out.fields);

@@ -57,7 +57,7 @@ protected:
     put(port + "/gids/0", "fe80:0000:0000:0000:0000:00ff:fe00:0001");
     put(port + "/gids/1", "::ffff:" + address);
   }
-  // As the kernel writes them: "4: ACTIVE", "5: LinkUp".
+  // The kernel's texts: "4: ACTIVE", "5: LinkUp".
   void put_state(const std::string &device, const std::string &state,
                  const std::string &physical) const {
     const std::string base = "/sys/class/infiniband/" + device, port = base + "/ports/1";

@@ -524,7 +524,7 @@ TEST(Watch, PauseKeepsTheScreenAndLosesNoEvent) {
   EXPECT_TRUE(has(text_of(model, kLarge), "EVENTS  12,"));
 }
 
-// As many as are kept of a port, the newest; older ones are counted, however many come at once.
+// The newest of a port are kept; older ones are counted, however many come at once.
 TEST(Watch, PauseLimitsKeptEvents) {
   Model model = busy_model(); // 9 events
   type(model, "ep");

@@ -101,7 +101,7 @@ struct Wire {
   void link(Direction &direction, const std::string &words) {
     direction.post({.kind = WireMail::Kind::Link, .link = wire::link_spec(words)});
   }
-  // As WireRun::State::run_here.
+  // Like WireRun::State::run_here.
   Status run(uint64_t until) {
     const std::array<Direction *, 2> all{there.get(), back.get()};
     while (time.now < until) {

@@ -8,7 +8,7 @@
 
 namespace xr::cli {
 
-// As `analyze CAPTURE --out OUT`. Returns the exit status.
+// Does what `analyze CAPTURE --out OUT` does. Returns the exit status.
 int analyze_into(const std::string &capture, const std::string &out, const Globals &globals);
 
 } // namespace xr::cli

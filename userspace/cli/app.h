@@ -25,7 +25,7 @@ std::string command_hint(const Command &program, const std::string &word);
 // Adds `help`, which also writes the manual pages and the completion.
 void add_help(Command program, Run &chosen);
 
-// --version.
+// Prints what --version asks for.
 int print_version(bool json);
 
 // Made from the table: the manual page of the program and of a command (roff), and the bash

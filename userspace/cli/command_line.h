@@ -112,7 +112,7 @@ public:
   std::vector<Completion> completions() const;
   std::string help() const;
 
-  // Those that help shows, in the order in which they were added.
+  // Options that help shows, in the order in which they were added.
   std::vector<Command> commands() const;
   std::optional<Command> command(const std::string &name) const;
   std::vector<Option> flags() const; // options whose name begins with a dash

@@ -65,7 +65,7 @@ std::vector<std::string> Rows::ports() const {
 }
 
 Status Rows::print_port(const std::string &ifname) {
-  // As long as the port is read, so that it is not detached meanwhile.
+  // Held while the port is read, so that it is not detached meanwhile.
   const auto lock = XR_TRY(datapath::Lock::take(datapath::Lock::Kind::Shared));
   const auto port = XR_TRY(datapath::AttachedPort::open(ifname, netns_));
   if (!port.status().track)

@@ -20,20 +20,20 @@ constexpr const char *kPlaces =
 
 // Counters of all drivers that indicate loss, congestion or a wrong configuration.
 constexpr const char *kTelling[] = {
-    // mlx5
+    // counters of mlx5
     "packet_seq_err", "out_of_sequence", "out_of_buffer", "local_ack_timeout_err",
     "rnr_nak_retry_err", "implied_nak_seq_err", "duplicate_request", "np_ecn_marked_roce_packets",
     "np_cnp_sent", "rp_cnp_handled", "rp_cnp_ignored", "rx_icrc_encapsulated",
     "req_remote_access_errors", "req_remote_invalid_request", "resp_remote_access_errors",
     "roce_adp_retrans", "roce_slow_restart",
-    // rxe
+    // counters of rxe
     "rcvd_seq_err", "out_of_seq_request", "completer_retry_err", "rcvd_rnr_err", "send_rnr_err",
     "retry_exceeded_err", "retry_rnr_exceeded_err", "send_err",
-    // irdma
+    // counters of irdma
     "cnpHandled", "cnpIgnored", "cnpSent", "RxECNMrkd", "RetransSegs", "tcpRetransSegs",
     "Nak Sequence Error", "RNR received", "RNR sent", "RTO", "Rcvd Out of order packets",
     "CRC errors",
-    // bnxt_re
+    // counters of bnxt_re
     "to_retransmits", "seq_err_naks_rcvd", "rnr_naks_rcvd", "missing_resp", "dup_req",
     "oos_drop_count", "rx_out_of_buffer", "max_retry_exceeded", "tx_cnp_pkts", "rx_cnp_pkts",
     "rx_ecn_marked_pkts"};

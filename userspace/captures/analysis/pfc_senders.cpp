@@ -58,7 +58,7 @@ void PfcSenderTable::pause(PfcSender &sender, uint32_t priority, uint32_t quanta
   restart(row.slow, quanta, kSlowestQuantumPs, now);
 }
 
-// As include/roce/pfc.h: `control` is the offset of the opcode.
+// Like include/roce/pfc.h: `control` is the offset of the opcode.
 void PfcSenderTable::pauses(PfcSender &sender, const NativeDatapath::FrameView &frame,
                             uint32_t control) {
   const uint8_t *at = frame.data + control;

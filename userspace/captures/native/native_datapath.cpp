@@ -71,11 +71,11 @@ struct roce_env {
   std::array<roce_pfc, ROCE_PFC_COUNTS> pfc{};
   __u32 quantum_ps = 0;
 
-  // tunnels
+  // for frames in tunnels
   __u32 decap = 0;
   std::vector<roce_mirrored> mirrored;
 
-  // rules
+  // for rules
   std::unique_ptr<roce_ruleset> rules;
   std::map<__u32, std::vector<__u32>> points;
   std::map<std::pair<xr::Address, __u32>, __u32> peers;

@@ -30,7 +30,7 @@ public:
   uint64_t negative() const { return negative_ ? negative_->count() : 0; }
   uint64_t count() const { return positive_.count() + negative(); }
 
-  // As Histogram::quantile(); of negative values the error is towards zero.
+  // Like Histogram::quantile(); of negative values the error is towards zero.
   int64_t quantile(double fraction) const {
     const auto all = static_cast<double>(count()), below = static_cast<double>(negative());
     const double rank = fraction * all;

@@ -53,7 +53,7 @@ private:
   std::vector<Item> items(const Node &node);
   Item arithmetic(const Node &node);
   std::vector<Item> columns(const Node &node) const;
-  // Those for which the condition holds.
+  // Rows for which the condition holds.
   std::vector<Item> where(std::vector<Item> all, const Node &condition);
   Cell cell_of(const ColumnRow &column, RowKind kind, uint32_t row) const;
   Item column(const Node &node, uint32_t row) const;

@@ -247,7 +247,7 @@ private:
     return {};
   }
 
-  // That of the flows' DCQCN; what `cnp` gives replaces it.
+  // The notification point of the flows' DCQCN; what `cnp` gives replaces it.
   Status notification_point(const YAML::Node &root) {
     YAML::Node given;
     for (const auto &pair : root)

@@ -9,8 +9,8 @@ namespace {
 
 using simulate::FlowSetup;
 
-// As many senders as receivers: in pairs, unless that would pair a host with itself; otherwise each
-// sender to each other receiver.
+// Equal numbers of senders and receivers send in pairs, unless that would pair a host with itself;
+// otherwise each sender sends to each other receiver.
 std::vector<FlowSetup> pairs(const FlowEntry &entry) {
   std::vector<FlowSetup> flows;
   bool paired = entry.from.size() == entry.to.size();

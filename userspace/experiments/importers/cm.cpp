@@ -57,7 +57,7 @@ bool listable(const CmConnection &connection) {
   return connection.after.empty() && !connection.activates && connection.messages == 1;
 }
 
-// Those that no other waits for, and that wait for none, are lists.
+// Connections that no other waits for, and that wait for none, are lists.
 std::string flows(const CmMatrix &matrix) {
   std::string yaml = "flows:\n";
   bool listing = false;

@@ -58,7 +58,7 @@ private:
     uint64_t rate = 0;
     uint32_t pmtu = 0; // 0: no flow yet
     std::vector<Peer> peers;
-    // As a sender.
+    // The port as a sender.
     Json flows = Json::array(), dcqcn;
     std::string first; // flow
     unsigned qps = 0;

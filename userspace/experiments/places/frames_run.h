@@ -64,7 +64,7 @@ private:
   int64_t suspended_ = 0;
   double next_partial_ = 5;
   size_t changed_ = 0, rules_changed_ = 0;
-  // CLOCK_MONOTONIC
+  // times of CLOCK_MONOTONIC
   uint64_t begun_ = 0, end_ = 0, measure_at_ = 0, sample_at_ = 0, look_at_ = 0, progress_at_ = 0;
   uint64_t sample_every_ = 0;
 };

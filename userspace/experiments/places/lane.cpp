@@ -20,7 +20,7 @@ namespace {
 constexpr const char *kNetnsPrefix = "xr-run-";
 constexpr const char *kSender = "tx0", *kLeft = "box0", *kRight = "box1", *kReceiver = "rx0";
 
-// xr-run-PID-START-ROLE
+// The name is xr-run-PID-START-ROLE.
 bool is_stale(const std::string &name) {
   return name.starts_with(kNetnsPrefix) && names_ended_process(name.substr(strlen(kNetnsPrefix)));
 }

@@ -214,7 +214,7 @@ public:
   uint64_t min() const { return count_ ? min_ : 0; }
   uint64_t max() const { return max_; }
   double mean() const { return count_ ? sum_ / static_cast<double>(count_) : 0; }
-  // As Histogram::quantile().
+  // Like Histogram::quantile().
   uint64_t quantile(double fraction) const {
     return Buckets::quantile(counts_, first_, count_, max_, fraction);
   }

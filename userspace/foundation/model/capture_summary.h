@@ -25,7 +25,7 @@ struct CaptureSummary {
   uint64_t unwritten = 0;  // frames not written: after the --count limit, or after a write error
   std::vector<std::string> files; // existing files
   uint64_t files_removed = 0;
-  // losses
+  // frames and events lost
   uint64_t lost = 0;          // frames dropped because the ring was full
   uint64_t outcomes_lost = 0; // frames whose outcome (forwarded, dropped, ...) was lost
   uint64_t unread = 0;        // frames on a CPU that has no ring

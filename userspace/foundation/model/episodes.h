@@ -79,7 +79,7 @@ struct Episodes {
   std::vector<FindingRow> findings;
   std::vector<PairRow> pairs;
   std::vector<CnpRow> cnps;
-  // losses
+  // packets that were not followed
   uint64_t pairs_full = 0;       // packets of pairs without a record
   uint64_t pairs_contended = 0;  // packets whose pair's record another CPU was changing
   uint64_t episodes_dropped = 0; // beyond those that are kept

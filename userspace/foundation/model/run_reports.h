@@ -50,7 +50,7 @@ struct SendCounts {
   uint64_t message_bytes = 0; // payload of those
   // injected faults
   uint64_t skipped = 0, repeated = 0, reordered = 0, bad_icrc = 0, bad_pad = 0, ghost_acks = 0;
-  // reliable
+  // counts of reliable flows
   uint64_t retransmitted = 0, timeouts = 0, acks = 0, naks = 0, rnr_naks = 0, read_responses = 0,
            duplicate_acks = 0, stray = 0, failed_qps = 0, failed_messages = 0,
            bad_icrc_received = 0;

@@ -33,7 +33,7 @@ inline LostPsns lost_before(const roce_stream &s) {
   return {lost.sure, lost.unsure};
 }
 
-// Those that are certainly lost.
+// PSNs that are certainly lost.
 inline uint64_t lost_psns(const roce_stream &s) { return lost_before(s).sure; }
 
 inline uint64_t lost_unsure_psns(const roce_stream &s) { return lost_before(s).unsure; }

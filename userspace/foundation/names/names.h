@@ -50,7 +50,7 @@ double rnr_timer_ms(uint8_t syndrome);
 // gap, rewind, nak, rnr_nak, cnp, ce_run, stream_new, stream_forgotten.
 std::string event_name(unsigned type);
 
-// As text: "NAK", "new stream"; and the details: "PSN sequence error at PSN 7".
+// Texts of an event: "NAK", "new stream"; and the details: "PSN sequence error at PSN 7".
 std::string event_heading(unsigned type);
 std::string event_text(const roce_event &event);
 // A line with all of these.

@@ -44,7 +44,7 @@ public:
   static Result<Template> make_headers(const Path &path, const Headers &headers, uint32_t payload,
                                        int pad = -1);
 
-  // Those of make_headers() are the headers.
+  // The fields of make_headers() are the headers.
   std::span<const uint8_t> bytes() const { return frame_.bytes; }
   uint32_t size() const { return frame_.layout.end; } // of the frame
   const Layout &layout() const { return frame_.layout; }

@@ -36,7 +36,7 @@ Status exchange_features(InspectedPort &seen, const LeasedFeature &feature, uint
   return possible ? exchange(seen.place, seen.port, {wanted, seen.port.uses}) : possible;
 }
 
-// Those of `features` that a living process uses. A killed process leaves its feature on, but the
+// Bits of `features` that a living process uses. A killed process leaves its feature on, but the
 // kernel has released its lock.
 uint32_t features_in_use(const InspectedPort &seen, uint32_t features) {
   for (const auto &[feature, use] : {std::pair(ROCE_FEATURE_SOCKETS, Lock::Use::Endpoint),

@@ -23,7 +23,7 @@ namespace {
 
 std::string path_of(const std::string &name) { return std::string(kNamedNetns) + "/" + name; }
 
-// As ip-netns(8) does it: a name that is removed in one mount namespace goes in all.
+// Like ip-netns(8): a name that is removed in one mount namespace goes in all.
 Status share_directory() {
   if (mkdir(kNamedNetns, 0755) < 0 && errno != EEXIST)
     return errno_error(errno, fmt::format("cannot make {}", kNamedNetns));

@@ -12,7 +12,7 @@ namespace xr::host {
 
 namespace {
 
-// As in <linux/netdev.h>, which older distributions lack.
+// Values of <linux/netdev.h>, which older distributions lack.
 enum : uint8_t { kDevGet = 1 };
 enum : uint16_t { kIfindex = 1, kXdpFeatures = 3, kZeroCopyMaxSegments = 4 };
 enum : uint64_t {

@@ -39,7 +39,7 @@ public:
       slip(now - kPatienceNs);
   }
 
-  // As fast as possible, at least within a burst.
+  // Sends as fast as possible, at least within a burst.
   bool top() const { return top_; }
   bool at_once() const { return at_once_; } // and without bursts
   uint64_t slipped_ns() const { return slipped_; }

@@ -58,7 +58,7 @@ public:
   uint64_t window() const { return window_; }
   // Another value: the QP takes another path.
   uint32_t path() const { return path_; }
-  // As of `now`; asking changes nothing.
+  // The state at `now`; asking changes nothing.
   virtual ControlState state(uint64_t now) const = 0;
   // Further values for series: their names, and as many numbers.
   virtual std::span<const char *const> names() const { return {}; }

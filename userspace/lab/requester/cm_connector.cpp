@@ -34,7 +34,7 @@ void CmConnector::start(uint64_t now) {
   request_more(now);
 }
 
-// As many REQs as may be on their way.
+// Sends as many REQs as may be on their way.
 void CmConnector::request_more(uint64_t now) {
   for (; awaited_ < kAwaited && next_request_ < ends_.size() && !ending_; next_request_++) {
     End &end = ends_[next_request_];

@@ -38,7 +38,7 @@ uint32_t icrc_of(const std::vector<uint8_t> &frame) {
   return half_at(frame, static_cast<uint32_t>(frame.size()) - ROCE_ICRC_LEN);
 }
 
-// As congestion/pacer.cpp: rounded up, never faster than asked.
+// Like congestion/pacer.cpp: rounded up, never faster than asked.
 uint64_t ticks(const congestion::Rate &rate, double line_bits, uint32_t bytes) {
   const congestion::RateUnits units = congestion::units_of(rate, line_bits);
   if (!(units.rate > 0))

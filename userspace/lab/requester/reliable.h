@@ -60,7 +60,7 @@ struct FlowProgress {
 
 class ReliableSource : public Requester {
 public:
-  // As OpenSource; all flows are RC or XRC. At the end of its duration a flow begins no new
+  // Like OpenSource; all flows are RC or XRC. At the end of its duration a flow begins no new
   // messages and completes the outstanding ones.
   // `frames`: a flow's templates, for each flow, if others have made them; they outlive the source.
   ReliableSource(std::vector<flow::Flow> flows, const congestion::Rate &total, double line_bits,

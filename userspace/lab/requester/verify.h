@@ -22,8 +22,8 @@ Status prepare_verify(std::vector<flow::Flow> &flows, uint64_t memory);
 
 class VerifySource : public Requester, private ReadSink {
 public:
-  // As ReliableSource, with flows that prepare_verify() prepared. Messages and payload are counted
-  // twice: when they are written and when they are read.
+  // Like ReliableSource, with flows that prepare_verify() prepared. Messages and payload are
+  // counted twice: when they are written and when they are read.
   VerifySource(std::vector<flow::Flow> flows, const congestion::Rate &total, double line_bits,
                const Reliability &reliability);
 

@@ -98,7 +98,7 @@ protected:
     held.asked = held.frame.due;
     list_.push(frames_, index);
   }
-  // As a group: all leave when the first one does.
+  // A frame of a group: all leave when the first one does.
   void hold_with_group(uint32_t index) {
     Held &held = frames_[index];
     held.frame.due =

@@ -241,8 +241,8 @@ bool Link::take_pfc(uint64_t now, PfcOut &out) {
   return true;
 }
 
-// As Mahimahi's link: an opportunity goes to the packet that is being sent, then to the next ones;
-// what is left is lost. Ethernet headers cost nothing, as its links carry IP packets.
+// Like Mahimahi's link: an opportunity goes to the packet that is being sent, then to the next
+// ones; what is left is lost. Ethernet headers cost nothing, as its links carry IP packets.
 void Link::serve_trace(uint64_t now) {
   while (trace_.next() <= now) {
     if (!backlogged_ && in_transit_ == kNone) {

@@ -72,7 +72,7 @@ bool MatchAgain::meets(const roce_rule &rule, const roce_packet &packet, uint32_
                           roce_check_outer(&frame, &env, &rule));
 }
 
-// As roce_meet_first and roce_meet_later go through the rules. The place of a packet in its stream
+// Walks the rules like roce_meet_first and roce_meet_later. The place of a packet in its stream
 // is not known here: rules with `psn` or `iter` are not met.
 void MatchAgain::find(std::span<const uint8_t> first, uint32_t length, uint32_t tables) {
   candidates_.clear();

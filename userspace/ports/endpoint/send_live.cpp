@@ -56,7 +56,7 @@ Status check_rates(const std::vector<requester::LiveFlow> &flows) {
   return Error{"AF_XDP keeps rates this low, and sleeps between packets"};
 }
 
-// As many as the rates need; at top speed as many as there may be. Not more than half of the
+// Threads: as many as the rates need; at top speed as many as possible. Not more than half of the
 // machine, which has more to do than to send, nor than the port has queues.
 uint32_t threads_for(const std::vector<requester::LiveFlow> &flows, uint32_t queues) {
   double pps = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jobs in files of others, by their formats.
-// To add a format: its row in kFormats (files.cpp), docs/experiments.md, job_files_test.
+// To add a format: its row in kFormats (files.cpp), docs/importers.md, job_files_test.
 #pragma once
 
 #include <string>

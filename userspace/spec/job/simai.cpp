@@ -185,7 +185,7 @@ private:
     return {};
   }
 
-  // Those of the same groups follow one another, as on one communicator.
+  // Collectives of the same groups follow one another, as on one communicator.
   Status weights(const SimAiPart &part, uint64_t update_ns) {
     if (part.kind.empty() || !part.bytes)
       return {};

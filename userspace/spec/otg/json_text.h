@@ -13,8 +13,8 @@ namespace xr::otg {
 // an error in `findings`: the last one would win in silence.
 Json parse_json(std::string_view text, Findings &findings);
 
-// As stock clients read it: real numbers without an exponent, which PyYAML would take for text,
-// with at most 9 digits after the point. `indent`: blanks a level; 0: one line.
+// The text that stock clients read: real numbers without an exponent, which PyYAML would take for
+// text, with at most 9 digits after the point. `indent`: blanks a level; 0: one line.
 std::string json_text(const Json &json, unsigned indent = 0);
 // One value of it at the end of `out`.
 void append_text(double value, std::string &out);

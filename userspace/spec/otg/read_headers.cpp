@@ -137,7 +137,7 @@ void HeaderStack::finish() {
                 {"x_xdp_roce_icrc is in a header that is not the last", "an iCRC ends the frame"});
     shape_.icrc.reset();
   }
-  // Those outside count those inside.
+  // The headers outside count those inside.
   shape_.checksums.assign(checksums_.rbegin(), checksums_.rend());
 }
 

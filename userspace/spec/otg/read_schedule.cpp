@@ -17,7 +17,7 @@ constexpr uint64_t kLargestFrame = 65535;
 
 std::vector<packet::WeightedSize> read_pairs(Object &pairs) {
   using Sizes = std::vector<packet::WeightedSize>;
-  // As the model lists them.
+  // In the order of the model.
   static const std::vector<Sizes> kPredefined{
       {{64, 7}, {570, 4}, {1518, 1}},
       {{90, 58.67}, {92, 2}, {594, 23.66}, {1418, 15.67}},

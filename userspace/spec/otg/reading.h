@@ -25,9 +25,9 @@ public:
   bool knows(const std::string &name) const { return indexes_.contains(name); }
   // The index; nothing where there is none, which is an error, or where it is broken.
   std::optional<size_t> find(const Object &object, const char *key, const std::string &name) const;
-  // That of the text at `key`, which must be there.
+  // The index that the text at `key` names; the text must be there.
   std::optional<size_t> refer(Object &object, const char *key) const;
-  // Those of the list of texts at `key`, which must have one.
+  // The indices that the list of texts at `key` names, which must have one.
   std::vector<size_t> refer_all(Object &object, const char *key) const;
 
 private:

@@ -18,7 +18,7 @@ struct Stroke {
 // By curve. Of two runs over one another, curves at the same place have one colour, and those of
 // the second run are dashed.
 std::vector<Stroke> strokes(const Figure &figure);
-// As SVG has them: "7 4".
+// SVG's text of a dash pattern: "7 4".
 std::string dash_text(const Stroke &stroke);
 
 } // namespace xr::plot

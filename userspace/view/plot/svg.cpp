@@ -199,7 +199,7 @@ bool is_shown(const Figure &figure, const Marks &marks) {
   return !marks.curve || figure.curves.at(*marks.curve).shown;
 }
 
-// Those without y are at the upper edge. Of marks at one place the first is drawn.
+// Marks without y are at the upper edge. Of marks at one place the first is drawn.
 void draw_marks(std::string &out, const Figure &figure, const Frame &frame) {
   double row = kTop + 6;
   for (const Marks &marks : figure.marks) {

@@ -24,7 +24,7 @@ Table flows_table(const ExperimentMeasurement &measured, size_t most);
 // `order`: which queues, by index.
 Table queues_table(const std::vector<ExperimentQueue> &queues, std::vector<size_t> order);
 std::vector<size_t> all_of(size_t size);
-// Those with the longest backlogs; none where nothing waited.
+// Queues with the longest backlogs; none where nothing waited.
 std::vector<size_t> busiest(const std::vector<ExperimentQueue> &queues);
 // Without rules there is no table in text.
 Section rules_section(const std::vector<ExperimentRule> &rules);

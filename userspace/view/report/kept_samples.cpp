@@ -174,7 +174,7 @@ std::vector<double> KeptSamples::means(Kind kind, const char *column) const {
   return sums;
 }
 
-// Those that have samples: named ones, then by what choose() says.
+// Rows that have samples: named ones, then by what choose() says.
 std::vector<uint32_t> KeptSamples::by_difference(Kind kind) const {
   const auto &rows = rows_[at(kind)];
   const std::vector<double> mean =

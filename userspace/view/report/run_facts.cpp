@@ -32,7 +32,7 @@ Table ports_of(const std::vector<RunFacts::Port> &ports) {
       std::move(rows));
 }
 
-// As a shell would take it.
+// The argument quoted for a shell.
 std::string command_of(const std::vector<std::string> &words) {
   std::string line;
   for (const std::string &word : words)

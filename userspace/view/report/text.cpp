@@ -103,7 +103,7 @@ std::string side_by_side(const std::vector<Block> &blocks) {
   return out;
 }
 
-// Tables.
+// Tables of a document: columns, alignment, headings.
 
 std::vector<std::string> heading_lines(const std::string &heading) {
   std::vector<std::string> lines;

@@ -35,7 +35,7 @@ enum class Meter {
   // other frames
   Pfc,
   Malformed,
-  // sums
+  // sums of several counters
   Roce,
   Frames,
   End,

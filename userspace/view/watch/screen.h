@@ -55,7 +55,7 @@ struct Screen {
   std::vector<Line> lines; // at most as many as the screen has rows
 };
 
-// As plain text, without trailing spaces and empty lines at the end.
+// The screen as plain text, without trailing spaces and empty lines at the end.
 std::string to_text(const Screen &screen);
 
 } // namespace xr::watch

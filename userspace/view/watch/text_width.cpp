@@ -55,7 +55,7 @@ bool is_ascii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
 }
 
-// As many whole characters from the start as fit.
+// The whole characters from the start that fit.
 std::string head(const std::vector<Character> &all, size_t columns) {
   std::string out;
   size_t used = 0;

@@ -1,18 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""report_tables.py [--write] ROOT: the tables of keys in docs/reports.md and docs/keys.md, and docs/result.schema.json and
-docs/sweep.schema.json, which are schemas of one document each; all from docs/report.schema.json.
-
-A page has `<!-- keys: NAME... -->` before the tables of these definitions and `<!-- end of keys -->` after them. Fails where a
-page is not what this script writes, where a definition is there twice, on no page or on two, and where a key has no description, a
-number no unit, or a count no window."""
+"""report_tables.py ROOT: checks docs/report.schema.json: a definition that is there twice, or not once in docs/keys.md.in, a key
+without a description, a number without a unit, a count without a window.
+report_tables.py --make FOLDER ROOT: writes keys.md, docs/keys.md.in with the tables that its `<!-- keys: NAME... -->` name, and
+result.schema.json and sweep.schema.json, the schemas of one document each."""
 import json
 import pathlib
 import re
 import sys
 
-BEGIN, END = "<!-- keys: {} -->", "<!-- end of keys -->"
-PAGES = ["docs/reports.md", "docs/keys.md"]
+PAGE = "docs/keys.md.in"
 DOCUMENTS = ["result", "sweep"]
 KINDS = {"string": "text", "object": "texts by key", "boolean": "true, false", "null": "null"}
 faults = []
@@ -101,40 +98,28 @@ def schema_of(schema, name):
             "$ref": f"#/$defs/{name}", "$defs": {one: needed[one] for one in schema["$defs"] if one in needed}}
 
 
-def put(path, text, write):
-    """Writes a file, or checks that it has this text."""
-    if write:
-        path.write_text(text)
-    elif not path.exists() or path.read_text() != text:
-        faults.append(f"{path.parent.name}/{path.name} is not what docs/report.schema.json says: tests/report_tables.py --write .")
-
-
-def main(root, write):
+def main(root, folder):
     schema = json.loads((root / "docs/report.schema.json").read_text(), object_pairs_hook=only_once)
     definitions, placed = schema["$defs"], []
-    for page in PAGES:
-        text = (root / page).read_text()
 
-        def tables(match):
-            names = match[1].split()
-            placed.extend(names)
-            unknown = [name for name in names if name not in definitions]
-            faults.extend(f"{page} names {name}, which the schema does not have" for name in unknown)
-            lines = [line for name in names if name not in unknown for line in table(definitions, name)]
-            return "\n".join([BEGIN.format(match[1]), "", *lines, END])
+    def tables(match):
+        names = match[1].split()
+        placed.extend(names)
+        unknown = [name for name in names if name not in definitions]
+        faults.extend(f"{PAGE} names {name}, which the schema does not have" for name in unknown)
+        return "\n".join(line for name in names if name not in unknown for line in table(definitions, name)).rstrip("\n")
 
-        made = re.sub(re.escape(BEGIN).replace(r"\{\}", r"([\w ]+)") + "(?s:.*?)" + re.escape(END), tables, text)
-        put(root / page, made, write)
-    for name in DOCUMENTS:
-        put(root / f"docs/{name}.schema.json", json.dumps(schema_of(schema, name), indent=2) + "\n", write)
-    for name in definitions:
-        if placed.count(name) != 1:
-            faults.append(f"{name} of the schema is in {placed.count(name)} places of {' and '.join(PAGES)}")
+    page = re.sub(r"<!-- keys: ([\w ]+) -->", tables, (root / PAGE).read_text())
+    faults.extend(f"{name} of the schema is in {placed.count(name)} places of {PAGE}" for name in definitions if placed.count(name) != 1)
     for fault in faults:
         print("report_tables:", fault, file=sys.stderr)
+    if folder and not faults:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "keys.md").write_text(page)
+        for name in DOCUMENTS:
+            (folder / f"{name}.schema.json").write_text(json.dumps(schema_of(schema, name), indent=2) + "\n")
     return bool(faults)
 
 
 if __name__ == "__main__":
-    arguments = [one for one in sys.argv[1:] if one != "--write"]
-    sys.exit(main(pathlib.Path(arguments[0]), "--write" in sys.argv))
+    sys.exit(main(pathlib.Path(sys.argv[-1]), pathlib.Path(sys.argv[2]) if sys.argv[1] == "--make" else None))
