@@ -13,7 +13,6 @@
 
 #include <fmt/format.h>
 
-#include "answers/captures.h"
 #include "cli/output.h"
 #include "cli/provenance.h"
 #include "cli/run_plots.h"
@@ -21,6 +20,7 @@
 #include "cli/run_tables.h"
 #include "cli/scratch_directory.h"
 #include "report/experiment.h"
+#include "run_analysis/captures.h"
 
 namespace xr::cli {
 
@@ -91,7 +91,7 @@ run_experiment(const experiment::Experiment &experiment, const RunFiles &files,
   }
   const std::string &captures = scratch ? scratch->path() : out;
   hooks.answers = [&](const ExperimentResult &result) {
-    return answers::from_captures(experiment, result, captures);
+    return run_analysis::from_captures(experiment, result, captures);
   };
   std::unique_ptr<RunSamples> samples;
   Fd owner;

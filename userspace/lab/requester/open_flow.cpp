@@ -57,7 +57,7 @@ void OpenFlow::start(uint64_t now) {
 
 uint64_t OpenFlow::due() const {
   const uint64_t due = scheduled();
-  return pauses_ && due != packet::kNever ? std::max(due, pauses_->until(priority_)) : due;
+  return pauses_ && due != kNever ? std::max(due, pauses_->until(priority_)) : due;
 }
 
 uint64_t OpenFlow::scheduled() const {
@@ -65,7 +65,7 @@ uint64_t OpenFlow::scheduled() const {
     return std::max(pacer_.due(), std::min(qp_pacing_->next_due(), end_));
   if (!over_)
     return pacer_.due();
-  return waiting_.empty() ? packet::kNever : 0;
+  return waiting_.empty() ? kNever : 0;
 }
 
 OpenFlow::Shape OpenFlow::shape(uint64_t size, uint32_t index) {

@@ -13,11 +13,11 @@ namespace xr::checks {
 
 using Status = SetupCheck::Status;
 
-class Verdict {
+class Judgement {
 public:
   static constexpr size_t kFrames = 8; // of evidence
 
-  Verdict(Status status, std::string value) : status_(status), value_(std::move(value)) {}
+  Judgement(Status status, std::string value) : status_(status), value_(std::move(value)) {}
 
   // A further fault, which may be worse than what is known; 0: no frame shows it.
   void add(Status status, const std::string &text, uint64_t frame = 0);
@@ -37,22 +37,22 @@ private:
 };
 
 // marking.cpp
-Verdict data_ect(const Facts &facts);
-Verdict marks_answered(const Facts &facts);
+Judgement data_ect(const Facts &facts);
+Judgement marks_answered(const Facts &facts);
 // classes.cpp
-Verdict cnp_class(const Facts &facts);
-Verdict one_class(const Facts &facts);
+Judgement cnp_class(const Facts &facts);
+Judgement one_class(const Facts &facts);
 // flow_control.cpp
-Verdict pfc_class(const Facts &facts);
-Verdict lossless(const Facts &facts);
+Judgement pfc_class(const Facts &facts);
+Judgement lossless(const Facts &facts);
 // paths.cpp
-Verdict path_mtu(const Facts &facts);
-Verdict entropy(const Facts &facts);
-Verdict versions(const Facts &facts);
-Verdict icrc(const Facts &facts);
+Judgement path_mtu(const Facts &facts);
+Judgement entropy(const Facts &facts);
+Judgement versions(const Facts &facts);
+Judgement icrc(const Facts &facts);
 // recovery.cpp
-Verdict go_back_n(const Facts &facts);
-Verdict retries(const Facts &facts);
-Verdict rtt(const Facts &facts);
+Judgement go_back_n(const Facts &facts);
+Judgement retries(const Facts &facts);
+Judgement rtt(const Facts &facts);
 
 } // namespace xr::checks

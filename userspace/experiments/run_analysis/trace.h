@@ -16,7 +16,7 @@
 #include "model/run_answers.h"
 #include "native/native_datapath.h"
 
-namespace xr::answers {
+namespace xr::run_analysis {
 
 enum Port : uint8_t { kLeft, kRight, kPorts }; // the captures, in this order
 
@@ -99,4 +99,4 @@ private:
 CaptureFrame cnp_within(const Trace &trace, const Address &src, uint64_t ns,
                         QpKey (*scope)(const QpKey &));
 
-} // namespace xr::answers
+} // namespace xr::run_analysis

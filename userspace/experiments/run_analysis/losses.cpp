@@ -3,9 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "answers/answers.h"
+#include "run_analysis/answers.h"
 
-namespace xr::answers {
+namespace xr::run_analysis {
 
 void note_losses(const Trace &trace, const Episodes &episodes, uint64_t dropped, RunAnswers &into) {
   using enum AnswerTable;
@@ -33,4 +33,4 @@ void note_losses(const Trace &trace, const Episodes &episodes, uint64_t dropped,
        {GoBackN, Retransmissions, Findings});
 }
 
-} // namespace xr::answers
+} // namespace xr::run_analysis

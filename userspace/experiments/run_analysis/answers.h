@@ -8,11 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "answers/trace.h"
 #include "model/experiment.h"
 #include "model/run_answers.h"
+#include "run_analysis/trace.h"
 
-namespace xr::answers {
+namespace xr::run_analysis {
 
 struct Question {
   const Trace &trace;
@@ -38,4 +38,4 @@ void note_losses(const Trace &trace, const Episodes &episodes, uint64_t dropped,
 // counts.cpp
 std::vector<CountCheck> check_counts(const Question &question);
 
-} // namespace xr::answers
+} // namespace xr::run_analysis

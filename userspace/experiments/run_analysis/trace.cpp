@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "answers/trace.h"
+#include "run_analysis/trace.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 #include "roce/capture.h"
 #include "roce/psn.h"
 
-namespace xr::answers {
+namespace xr::run_analysis {
 
 QpKey qp_key(const roce_key &key) {
   QpKey qp;
@@ -118,4 +118,4 @@ CaptureFrame cnp_within(const Trace &trace, const Address &src, uint64_t ns,
   return {};
 }
 
-} // namespace xr::answers
+} // namespace xr::run_analysis

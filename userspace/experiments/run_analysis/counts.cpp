@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "answers/answers.h"
+#include "run_analysis/answers.h"
 
-namespace xr::answers {
+namespace xr::run_analysis {
 
 namespace {
 
@@ -85,4 +85,4 @@ private:
 
 std::vector<CountCheck> check_counts(const Question &question) { return Checker(question).make(); }
 
-} // namespace xr::answers
+} // namespace xr::run_analysis

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "answers/answers.h"
+#include "run_analysis/answers.h"
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,7 @@
 #include "report/episodes.h"
 #include "roce/psn.h"
 
-namespace xr::answers {
+namespace xr::run_analysis {
 
 namespace {
 
@@ -85,8 +85,8 @@ private:
 
   // `frame` as in Episodes.
   static CaptureFrame frame_of(uint64_t frame) {
-    return answers::frame_of(frame >> kFileShift ? kRight : kLeft,
-                             frame & ((uint64_t{1} << kFileShift) - 1));
+    return run_analysis::frame_of(frame >> kFileShift ? kRight : kLeft,
+                                  frame & ((uint64_t{1} << kFileShift) - 1));
   }
 
   AnsweredQp named(const QpKey &key) const {
@@ -196,7 +196,7 @@ private:
                                    .first_missing = hit.psn,
                                    .at_ns = since_first(hit.resent_ns),
                                    .timeout_ns = between(hit.before_ns, hit.resent_ns),
-                                   .frame = answers::frame_of(hit.port, hit.resent_frame)});
+                                   .frame = run_analysis::frame_of(hit.port, hit.resent_frame)});
         began = hit.resent_ns;
       }
       last = &hit;
@@ -304,7 +304,7 @@ private:
                .resent = 1,
                .resent_bytes = hit.resent_bytes,
                .at_ns = since_first(hit.resent_ns),
-               .frame = answers::frame_of(hit.port, hit.resent_frame)};
+               .frame = run_analysis::frame_of(hit.port, hit.resent_frame)};
     uint64_t start = hit.resent_ns;
     if (begun && begun->nak_ns && begun->nak_ns <= hit.resent_ns) {
       start = episode_start(*begun);
@@ -362,7 +362,7 @@ private:
       row.packet = hit.packet;
     row.again = hit.again;
     row.at_ns = since_first(hit.ns);
-    row.frame = answers::frame_of(hit.port, hit.frame);
+    row.frame = run_analysis::frame_of(hit.port, hit.frame);
     if (hit.lost) {
       row.episode = episode_of(hit);
       row.recovered = hit.passed_ns != 0;
@@ -460,4 +460,4 @@ private:
 
 RunAnswers answer(const Question &question) { return Answerer(question).make(); }
 
-} // namespace xr::answers
+} // namespace xr::run_analysis

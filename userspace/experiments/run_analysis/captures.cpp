@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "answers/captures.h"
+#include "run_analysis/captures.h"
 
-#include "answers/answers.h"
+#include "run_analysis/answers.h"
 #include "simulate/topology.h"
 
-namespace xr::answers {
+namespace xr::run_analysis {
 
 namespace {
 
@@ -61,4 +61,4 @@ Result<RunAnswers> from_captures(const experiment::Experiment &experiment,
   return answer(question);
 }
 
-} // namespace xr::answers
+} // namespace xr::run_analysis

@@ -5,13 +5,13 @@
 #include <string>
 
 #include "analysis/analyzer.h"
-#include "answers/trace.h"
 #include "base/result.h"
 #include "experiment/experiment.h"
 #include "model/experiment_result.h"
 #include "model/run_answers.h"
+#include "run_analysis/trace.h"
 
-namespace xr::answers {
+namespace xr::run_analysis {
 
 // Follows the two captures as the rules let their frames pass.
 Result<Analysis> follow(const std::string &directory, Trace &trace);
@@ -20,4 +20,4 @@ Result<Analysis> follow(const std::string &directory, Trace &trace);
 Result<RunAnswers> from_captures(const experiment::Experiment &experiment,
                                  const ExperimentResult &result, const std::string &directory);
 
-} // namespace xr::answers
+} // namespace xr::run_analysis
