@@ -86,7 +86,7 @@ Status read_ports(RunArgs &args) {
   return {};
 }
 
-RunPlace ports_place(const RunArgs &args) {
+record::RunPlace ports_place(const RunArgs &args) {
   places::PortsOptions options;
   options.names = names_of(args).get();
   options.role = args.role;

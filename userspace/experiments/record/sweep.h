@@ -3,18 +3,19 @@
 // point.json.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "cli/run_files.h"
 #include "experiment/experiment.h"
+#include "record/run_files.h"
 #include "report/experiment.h"
 #include "sweep/point.h"
 
-namespace xr::cli {
+namespace xr::record {
 
 // Points that this process runs: those whose number, from 0, is `index` modulo `count`.
 struct SweepShare {
@@ -29,6 +30,9 @@ struct SweepOptions {
   unsigned jobs = 1;
   SweepShare share = {};
   RunPlace place = {};
+  const std::atomic<bool> *stop = nullptr; // set: the processes are ended
+  // As of Progress: how much of the whole is done, and words about it.
+  std::function<void(uint64_t done, uint64_t total, const std::string &text)> progress = {};
   // Called with the number of points that `out` has already.
   std::function<void(size_t)> on_found = {};
 };
@@ -43,4 +47,4 @@ Result<std::vector<sweep::SweepPoint>> sweep(const experiment::ExperimentFile &f
                                              const std::vector<experiment::Settings> &points,
                                              const SweepOptions &options);
 
-} // namespace xr::cli
+} // namespace xr::record

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/run_plots.h"
+#include "record/run_plots.h"
 
 #include <algorithm>
 #include <charconv>
@@ -12,23 +12,23 @@
 #include <fmt/ranges.h>
 
 #include "base/counted.h"
-#include "cli/page_network.h"
-#include "cli/provenance.h"
-#include "cli/run_files.h"
-#include "cli/run_samples.h"
 #include "plot/figures.h"
 #include "plot/gnuplot.h"
 #include "plot/page.h"
 #include "plot/svg.h"
 #include "plot/sweep_figure.h"
 #include "plot/timeline.h"
+#include "record/page_network.h"
+#include "record/run_samples.h"
 #include "report/job_steps.h"
 #include "report/run_answers.h"
 #include "report/run_facts.h"
 #include "report/summary.h"
 #include "report/text.h"
+#include "results/files.h"
+#include "results/provenance.h"
 
-namespace xr::cli {
+namespace xr::record {
 namespace {
 
 std::vector<plot::Level> levels_of(const LinkAqm &aqm, const std::string &where) {
@@ -345,4 +345,4 @@ void sample_for_plots(experiment::Experiment &experiment) {
       std::clamp<uint64_t>((samples * flows + kOfFlows - 1) / kOfFlows, 1, samples);
 }
 
-} // namespace xr::cli
+} // namespace xr::record

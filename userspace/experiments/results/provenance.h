@@ -7,17 +7,23 @@
 #include <string>
 #include <vector>
 
-#include "cli/commands.h"
 #include "model/run_facts.h"
+#include "report/document.h"
 
-namespace xr::cli {
+namespace xr::record {
 
 // The record during the command. After it no thread hashes any more: when main() has returned,
 // libcrypto takes down what such a thread still uses.
 class Recording {
 public:
-  // `words`: the whole command line; `command`: what was parsed of it.
-  Recording(const std::vector<std::string> &words, const Command &command, const Globals &globals);
+  struct Command {
+    std::vector<std::string> words;    // the whole command line
+    std::string name;                  // "analyze"
+    std::vector<std::string> subjects; // interfaces and files
+    std::string netns;                 // of the interfaces
+    bool hash = false;                 // the files
+  };
+  explicit Recording(const Command &command);
   ~Recording();
   Recording(const Recording &) = delete;
   Recording &operator=(const Recording &) = delete;
@@ -31,5 +37,8 @@ void record_clock(const std::string &clock);
 // As of now; ports that are gone are left out. The thread must not hold a NetnsScope of another
 // namespace than the caller's.
 std::optional<RunFacts> recorded_run();
+std::optional<report::Section> recorded_section(); // the same, as the block `run`
+// The document as --json prints it, for a file.
+std::string json_file(const report::Document &document);
 
-} // namespace xr::cli
+} // namespace xr::record

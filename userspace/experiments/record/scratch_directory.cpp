@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/scratch_directory.h"
+#include "record/scratch_directory.h"
 
 #include <cerrno>
 #include <cstdlib>
@@ -10,7 +10,7 @@
 
 #include "places/process_name.h"
 
-namespace xr::cli {
+namespace xr::record {
 
 namespace {
 
@@ -50,4 +50,4 @@ ScratchDirectory::~ScratchDirectory() {
     std::filesystem::remove_all(path_, ignored);
 }
 
-} // namespace xr::cli
+} // namespace xr::record

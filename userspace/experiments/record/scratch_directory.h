@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace xr::cli {
+namespace xr::record {
 
 class ScratchDirectory {
 public:
@@ -25,4 +25,4 @@ private:
   std::string path_;
 };
 
-} // namespace xr::cli
+} // namespace xr::record

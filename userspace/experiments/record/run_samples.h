@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/run_tables.h"
 #include "experiment/experiment.h"
 #include "plot/figures.h"
 #include "plot/recorder.h"
+#include "record/run_tables.h"
 #include "report/kept_samples.h"
 
-namespace xr::cli {
+namespace xr::record {
 
 // What the files have; of `sample-flows: all`: as without it.
 report::SampleLimits sample_limits(const experiment::Experiment &experiment);
@@ -54,4 +54,4 @@ private:
   std::unique_ptr<SampleTable> table_;
 };
 
-} // namespace xr::cli
+} // namespace xr::record

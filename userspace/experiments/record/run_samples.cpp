@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/run_samples.h"
+#include "record/run_samples.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <set>
 #include <utility>
 
-#include "cli/run_files.h"
-#include "cli/run_plots.h"
+#include "record/run_plots.h"
 #include "report/experiment.h"
+#include "results/files.h"
 
-namespace xr::cli {
+namespace xr::record {
 
 namespace {
 
@@ -133,4 +133,4 @@ plot::HasCurve RunSamples::has_curve() const {
   return [this](SampleKind kind, uint32_t row) { return kept_.has(kind, row); };
 }
 
-} // namespace xr::cli
+} // namespace xr::record

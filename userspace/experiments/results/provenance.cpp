@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/provenance.h"
+#include "results/provenance.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -14,8 +14,10 @@
 #include "host/link.h"
 #include "host/machine.h"
 #include "host/netns.h"
+#include "report/json.h"
+#include "report/run_facts.h"
 
-namespace xr::cli {
+namespace xr::record {
 
 namespace {
 
@@ -84,14 +86,13 @@ std::string clock_of(const std::string &command) {
 
 } // namespace
 
-Recording::Recording(const std::vector<std::string> &words, const Command &command,
-                     const Globals &globals) {
+Recording::Recording(const Command &command) {
   const host::Machine machine = host::read_machine();
   const std::string libbpf = libbpf_version_string();
   the_record.emplace();
   the_record->began_ns = monotonic_ns();
-  the_record->netns = globals.netns;
-  the_record->facts.command_line = words;
+  the_record->netns = command.netns;
+  the_record->facts.command_line = command.words;
   the_record->facts.host = machine.name;
   the_record->facts.kernel = machine.kernel;
   the_record->facts.machine = machine.architecture;
@@ -100,9 +101,9 @@ Recording::Recording(const std::vector<std::string> &words, const Command &comma
   the_record->facts.libbpf = libbpf.substr(libbpf.starts_with("v"));
   the_record->facts.libxdp = XR_LIBXDP_VERSION;
   the_record->facts.start_ns = realtime_ns();
-  the_record->facts.clock = clock_of(command.name());
-  the_record->subjects = command.subjects();
-  if (globals.json)
+  the_record->facts.clock = clock_of(command.name);
+  the_record->subjects = command.subjects;
+  if (command.hash)
     for (const std::string &name : the_record->subjects)
       if (is_regular_file(name))
         the_record->files.push_back(std::async(std::launch::async, read_file_facts, name));
@@ -141,4 +142,14 @@ std::optional<RunFacts> recorded_run() {
   return facts;
 }
 
-} // namespace xr::cli
+std::optional<report::Section> recorded_section() {
+  const auto facts = recorded_run();
+  return facts ? std::optional(report::run_section(*facts)) : std::nullopt;
+}
+
+std::string json_file(const report::Document &document) {
+  const auto run = recorded_section();
+  return report::to_json(document, report::JsonStyle::Pretty, run ? &*run : nullptr);
+}
+
+} // namespace xr::record

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/run_tables.h"
+#include "record/run_tables.h"
 
 #include <cerrno>
 #include <filesystem>
@@ -9,11 +9,11 @@
 
 #include <fmt/format.h>
 
-#include "cli/run_files.h"
 #include "report/experiment.h"
 #include "report/rows.h"
+#include "results/files.h"
 
-namespace xr::cli {
+namespace xr::record {
 
 namespace {
 
@@ -80,4 +80,4 @@ Status write_sweep_table(const std::string &out, const std::vector<sweep::SweepP
   return write_table(out + "/sweep.csv", sweep::sweep_table(points));
 }
 
-} // namespace xr::cli
+} // namespace xr::record

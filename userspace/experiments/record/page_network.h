@@ -6,9 +6,9 @@
 #include "model/experiment_result.h"
 #include "plot/page.h"
 
-namespace xr::cli {
+namespace xr::record {
 
 plot::PageNetwork page_network(const experiment::Experiment &experiment,
                                const ExperimentResult &result);
 
-} // namespace xr::cli
+} // namespace xr::record

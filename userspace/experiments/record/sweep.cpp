@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/sweep.h"
+#include "record/sweep.h"
 
 #include <algorithm>
 #include <atomic>
@@ -20,14 +20,14 @@
 #include "base/counted.h"
 #include "base/draw.h"
 #include "base/fd.h"
-#include "cli/interrupt.h"
-#include "cli/progress.h"
-#include "cli/run_files.h"
-#include "cli/run_plots.h"
+#include "base/stopwatch.h"
 #include "parse/value.h"
 #include "parse/yaml.h"
+#include "record/run_files.h"
+#include "record/run_plots.h"
+#include "results/files.h"
 
-namespace xr::cli {
+namespace xr::record {
 
 namespace {
 
@@ -122,13 +122,13 @@ public:
   }
 
   Result<std::vector<sweep::SweepPoint>> run() {
-    Progress progress("sweep");
+    const Stopwatch stopwatch;
     const size_t stored = take_stored();
     if (stored && options_.on_found)
       options_.on_found(stored);
     size_t over = stored;
     for (size_t next = 0; over < rows_.size();) {
-      while (!interrupt_.asked() && next < rows_.size() && children_.size() < options_.jobs) {
+      while (!stopped() && next < rows_.size() && children_.size() < options_.jobs) {
         const size_t row = next++;
         if (rows_[row].failure.empty())
           continue;
@@ -137,18 +137,20 @@ public:
       }
       if (children_.empty())
         break;
-      if (interrupt_.asked())
+      if (stopped())
         for (const Child &child : children_)
           kill(child.pid, SIGTERM);
       over += collect();
-      progress.update(fractions_->sum(), (rows_.size() - stored) * kWhole,
-                      fmt::format("{} of {}, {}{} running", over, counted(rows_.size(), "point"),
-                                  pace(over - stored, progress.seconds()), children_.size()));
+      options_.progress(fractions_->sum(), (rows_.size() - stored) * kWhole,
+                        fmt::format("{} of {}, {}{} running", over, counted(rows_.size(), "point"),
+                                    pace(over - stored, stopwatch.wall_s()), children_.size()));
     }
     return std::move(rows_);
   }
 
 private:
+  bool stopped() const { return options_.stop && options_.stop->load(); }
+
   static std::string pace(size_t points, double seconds) {
     const double each = seconds / static_cast<double>(std::max<size_t>(points, 1));
     return !points    ? ""
@@ -224,7 +226,7 @@ private:
         experiment.get(), {rows_[point].directory, ""},
         [&](const places::RunProgress &at) {
           fractions_->set(point, at.now_ns * kWhole / std::max<uint64_t>(at.duration_ns, 1));
-          return !interrupt_.asked();
+          return !stopped();
         },
         options_.place);
     return result ? sweep::pack_point(result.get()) : "!" + result.error().message;
@@ -287,7 +289,6 @@ private:
   const experiment::Settings &settings_;
   const std::vector<experiment::Settings> &points_;
   const SweepOptions &options_;
-  Interrupt interrupt_;
   std::vector<Child> children_;
   std::vector<sweep::SweepPoint> rows_;
   std::optional<Fractions> fractions_;
@@ -367,4 +368,4 @@ Result<std::vector<sweep::SweepPoint>> sweep(const experiment::ExperimentFile &f
   return Sweep(file, settings, points, options).run();
 }
 
-} // namespace xr::cli
+} // namespace xr::record

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/page_network.h"
+#include "record/page_network.h"
 
 #include <algorithm>
 #include <map>
@@ -12,7 +12,7 @@
 #include "simulate/topology.h"
 #include "wire/link_words.h"
 
-namespace xr::cli {
+namespace xr::record {
 
 namespace {
 
@@ -125,4 +125,4 @@ plot::PageNetwork page_network(const experiment::Experiment &experiment,
   return Drawing(experiment, result).make();
 }
 
-} // namespace xr::cli
+} // namespace xr::record

@@ -14,7 +14,7 @@
 #include "report/wide_series.h"
 #include "sweep/point.h"
 
-namespace xr::cli {
+namespace xr::record {
 
 // Writes flows.csv, queues.csv, and fct_by_size.csv where flows of several sizes ended.
 Status write_run_tables(const std::string &out, const ExperimentResult &result);
@@ -39,4 +39,4 @@ private:
 // Writes sweep.csv.
 Status write_sweep_table(const std::string &out, const std::vector<sweep::SweepPoint> &points);
 
-} // namespace xr::cli
+} // namespace xr::record

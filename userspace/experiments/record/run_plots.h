@@ -13,7 +13,7 @@
 #include "report/experiment.h"
 #include "sweep/point.h"
 
-namespace xr::cli {
+namespace xr::record {
 
 class RunSamples;
 
@@ -39,4 +39,4 @@ Status write_sweep_page(const std::string &out, const std::string &name, Verdict
 // measured.
 Status write_sweep_plots(const std::string &plots, const std::vector<sweep::SweepPoint> &points);
 
-} // namespace xr::cli
+} // namespace xr::record
