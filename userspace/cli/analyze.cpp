@@ -22,6 +22,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "parse/value.h"
+#include "report/capture.h"
 #include "report/checks.h"
 #include "report/connections.h"
 #include "report/episodes.h"
@@ -31,7 +32,6 @@
 #include "report/microbursts.h"
 #include "report/passive_latency.h"
 #include "report/rows.h"
-#include "report/split.h"
 
 namespace xr::cli {
 

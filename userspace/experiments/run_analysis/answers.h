@@ -32,10 +32,8 @@ struct Question {
 
 RunAnswers answer(const Question &question);
 
-// losses.cpp: what the rows do not have; `dropped`: retransmissions.
+// counts.cpp: what the rows do not have; `dropped`: retransmissions.
 void note_losses(const Trace &trace, const Episodes &episodes, uint64_t dropped, RunAnswers &into);
-
-// counts.cpp
 std::vector<CountCheck> check_counts(const Question &question);
 
 } // namespace xr::run_analysis
