@@ -80,7 +80,7 @@ def folders_used(build):
 def commands(used):
     """Command -> (files of cli/, folders) that its code is made of."""
     cli = userspace / "cli"
-    every = {"main", "app", "command_line", "options", "output", "interrupt", "help", "commands", "provenance", "reading"}
+    every = {"main", "app", "command_line", "options", "output", "interrupt", "help", "commands", "reading"}
     found = {}
     for name in re.findall(r"^void add_(\w+)\(", (cli / "commands.h").read_text(), re.M):
         stems, todo, folders = set(), [name, *every], set()

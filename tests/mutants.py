@@ -26,7 +26,7 @@ AIM = 90
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # What needs a kernel, a port or a privilege is tested by bpf/ and e2e/.
 ELSEWHERE = re.compile(
-    r"userspace/(cli|kernel/datapath|view/terminal)/|userspace/kernel/afxdp/(?!chunks)|"
+    r"userspace/(cli|experiments/(record|results)|kernel/datapath|view/terminal)/|userspace/kernel/afxdp/(?!chunks)|"
     r"userspace/ports/endpoint/(?!engine|match_again|wire_(direction|frame|rules))|"
     r"userspace/doctor/(trial|port)\.cpp|userspace/kernel/host/(link|netns|privilege|veth)\.cpp|"
     r"userspace/view/metrics/(exporter|process|server)\.cpp|userspace/foundation/base/clock\.cpp")

@@ -7,8 +7,6 @@
 
 #include <gtest/gtest.h>
 
-#include "answers/answers.h"
-#include "answers/captures.h"
 #include "capture/pcapng_writer.h"
 #include "frames.h"
 #include "impair/action_table.h"
@@ -17,11 +15,13 @@
 #include "report/run_answers.h"
 #include "report/text.h"
 #include "roce/capture.h"
+#include "run_analysis/answers.h"
+#include "run_analysis/captures.h"
 
 namespace xr::test::answers_test {
 namespace {
 
-using namespace xr::answers;
+using namespace xr::run_analysis;
 
 constexpr uint64_t kStart = 1'700'000'000'000'000'000;
 constexpr uint32_t kReceiver = 0x11, kSender = 0x22; // QPNs
@@ -70,7 +70,7 @@ public:
   const std::string directory = testing::TempDir() + "xr-answers-" + std::to_string(getpid());
 
 private:
-  void put(answers::Port port, double us, const FrameBuilder &builder, const char *comment) {
+  void put(run_analysis::Port port, double us, const FrameBuilder &builder, const char *comment) {
     Frame frame = builder.build();
     const Parsed parsed = parse(frame);
     icrc_write(frame.bytes.data(), parsed.packet);

@@ -19,9 +19,9 @@
 #include "cli/examples.h"
 #include "cli/output.h"
 #include "cli/run_options.h"
-#include "cli/sweep.h"
 #include "directory.h"
 #include "impair/rule.h"
+#include "record/sweep.h"
 #include "report/attachments.h"
 #include "report/json.h"
 #include "report/reports.h"
@@ -525,7 +525,7 @@ TEST(Cli, SharesOfASweep) {
   for (const char *name : kNames)
     unsetenv(name);
   const auto share = [](const std::string &word) {
-    auto got = parse_share(word);
+    auto got = xr::record::parse_share(word);
     return got ? fmt::format("{} of {}", got->index, got->count) : got.error().message;
   };
   EXPECT_EQ(share("1/1"), "0 of 1");

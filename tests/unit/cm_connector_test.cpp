@@ -88,12 +88,12 @@ protected:
       drain(*responder_, false, fate, wire);
       if (source_->done())
         break;
-      const uint64_t arrival = wire.empty() ? packet::kNever : wire.begin()->first;
+      const uint64_t arrival = wire.empty() ? kNever : wire.begin()->first;
       const uint64_t next = std::min({source_->wake_at(), responder_->wake_at(), arrival});
       now_ = std::max(now_ + 1, next);
     }
     EXPECT_TRUE(source_->done());
-    EXPECT_EQ(source_->wake_at(), packet::kNever);
+    EXPECT_EQ(source_->wake_at(), kNever);
   }
   virtual std::unique_ptr<Requester> make(std::vector<flow::Flow> flows,
                                           const Reliability &reliability) {

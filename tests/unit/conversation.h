@@ -66,7 +66,7 @@ public:
     put(at + (drawn(harm_.reordered) ? kSlotNs * (1 + random_() % 20) : 0), to_responder,
         std::move(bytes));
   }
-  uint64_t next_at() const { return packets_.empty() ? packet::kNever : packets_.top().at; }
+  uint64_t next_at() const { return packets_.empty() ? kNever : packets_.top().at; }
 
   // What has arrived by now goes to its receiver.
   void deliver(uint64_t now, packet::Source &requester, packet::Source &responder) {
@@ -142,7 +142,7 @@ inline uint64_t converse(packet::Source &requester, packet::Source &responder, N
     if (requester.done())
       return now;
     const uint64_t next = std::min({requester.wake_at(), responder.wake_at(), network.next_at()});
-    if (next == packet::kNever) {
+    if (next == kNever) {
       ADD_FAILURE() << "nobody has anything to do";
       return now;
     }

@@ -69,7 +69,7 @@ TEST(Dcqcn, NothingHappensBeforeTheFirstCnp) {
   Qp qp("paper", {}, 40e9);
   for (uint64_t us = 0; us < 10'000; us += 10)
     qp.sent(us, 50'000);
-  EXPECT_EQ((*qp).wake_at(), RateControl::kNever);
+  EXPECT_EQ((*qp).wake_at(), kNever);
   EXPECT_EQ(qp.alpha(10'000), 1);
   qp.cnp(10'001);
   EXPECT_EQ(qp.rate(10'001), 20000);
@@ -406,7 +406,7 @@ TEST(Dcqcn, WakesWhenTheRateChanges) {
   qp.state(10'000); // asking moves nothing
   EXPECT_EQ((*qp).wake_at(), 120 * kUs);
   (*qp).wake(10'000 * kUs);
-  EXPECT_EQ((*qp).wake_at(), RateControl::kNever);
+  EXPECT_EQ((*qp).wake_at(), kNever);
   EXPECT_EQ(qp.rate(10'000), 40000);
   qp.cnp(10'010); // after all those periods, a cut as ever
   EXPECT_LT(qp.rate(10'010), 40000);

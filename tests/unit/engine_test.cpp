@@ -16,7 +16,6 @@ namespace xr::test::engine_test {
 namespace {
 
 using packet::Damage;
-using packet::kNever;
 using packet::Outgoing;
 using Bytes = std::vector<uint8_t>;
 

@@ -51,7 +51,7 @@ Run run(const std::string &words, size_t most = SIZE_MAX) {
     if (source.next(now, {&out, 1})) {
       result.text += (result.text.empty() ? "" : " ") + word(out, f.qps > 1);
       n++;
-    } else if (source.wake_at() != packet::kNever) {
+    } else if (source.wake_at() != kNever) {
       now = std::max(now, source.wake_at());
     }
   }

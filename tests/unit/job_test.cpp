@@ -243,7 +243,7 @@ TEST(JobFluid, IsMaxMinFair) {
   EXPECT_NEAR(fluid.sent_bits(10'000, 1), 50'000, 1);
   EXPECT_EQ(next(), (std::pair<uint64_t, uint32_t>{15'000, 1}));
   EXPECT_NEAR(fluid.link_bits(15'000, 0), 150'000, 1);
-  EXPECT_EQ(fluid.next(), simulate::Fluid::kNever);
+  EXPECT_EQ(fluid.next(), kNever);
 }
 
 TEST(JobFluid, IsNearThePackets) {
@@ -459,7 +459,7 @@ TEST(JobProgressTest, ProcessorsTakeTurns) {
   const uint32_t begun = job.add({}, {{b, Need::When::Begun}});
   progress::JobProgress progress(job);
   progress.start(100);
-  while (progress.wake_at() != progress::JobProgress::kNever)
+  while (progress.wake_at() != kNever)
     progress.advance(progress.wake_at());
   EXPECT_TRUE(progress.done());
   EXPECT_EQ(progress.times(a).complete, 110U);

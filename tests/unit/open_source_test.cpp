@@ -75,7 +75,7 @@ std::vector<Seen> run(OpenSource &source, size_t most, size_t batch = 7) {
     if (count == out.size())
       continue;
     const uint64_t wake = source.wake_at();
-    if (wake == packet::kNever)
+    if (wake == kNever)
       break;
     now = std::max(now, wake);
   }
@@ -373,7 +373,7 @@ TEST(OpenSource, Ends) {
   EXPECT_FALSE(top.done());
   EXPECT_EQ(top.next(kBegin + 2'000'000, out), 0U);
   EXPECT_TRUE(top.done());
-  EXPECT_EQ(top.wake_at(), packet::kNever);
+  EXPECT_EQ(top.wake_at(), kNever);
   EXPECT_EQ(top.expected(), 0U);
 }
 

@@ -41,7 +41,7 @@ Pacer started(const Pacing &pacing, uint64_t seed = 7) {
 // When the packets of a schedule are due, from 0 on.
 std::vector<uint64_t> times(Pacer &pacer, size_t packets, uint32_t bytes = 1000) {
   std::vector<uint64_t> result;
-  for (size_t i = 0; i < packets && pacer.due() != packet::kNever; i++) {
+  for (size_t i = 0; i < packets && pacer.due() != kNever; i++) {
     result.push_back(pacer.due() - kBegin);
     pacer.sent(pacer.due(), bytes);
   }
@@ -124,7 +124,7 @@ Pacing bursts(const std::string &word, uint64_t packets, uint64_t gap, uint64_t 
 TEST(Pacer, BurstsHaveTheirShape) {
   Pacer pacer = started(bursts("1mpps", 3, 50'000, 2));
   EXPECT_EQ(times(pacer, 100), (std::vector<uint64_t>{0, 1000, 2000, 52'000, 53'000, 54'000}));
-  EXPECT_EQ(pacer.due(), packet::kNever);
+  EXPECT_EQ(pacer.due(), kNever);
   Pacer top = started(bursts("top", 3, 50'000, 2));
   EXPECT_EQ(times(top, 100), (std::vector<uint64_t>{0, 0, 0, 50'000, 50'000, 50'000}));
   Pacer single = started(bursts("1mpps", 1, 9'000));

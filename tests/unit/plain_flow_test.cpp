@@ -61,9 +61,9 @@ TEST(PlainSchedule, PacketsASecondDoNotDrift) {
     flow.span.ns = 5 * kSecond;
     PlainSource source({flow});
     ASSERT_TRUE(check_plain(flow).ok());
-    EXPECT_EQ(source.wake_at(), packet::kNever);
+    EXPECT_EQ(source.wake_at(), kNever);
     source.start(0, kStart);
-    const auto sent = drive(source, packet::kNever - 1);
+    const auto sent = drive(source, kNever - 1);
     ASSERT_EQ(sent.size(), 5 * pps) << pps;
     for (uint64_t k = 0; k < sent.size(); k++)
       ASSERT_EQ(sent[k].due, kStart + k * kSecond / pps) << pps << ", frame " << k;
@@ -85,13 +85,13 @@ TEST(PlainSchedule, BitsAreOfLayer2AndPercentOfLayer1) {
   flow.rate = {.kind = FrameRate::Kind::Bits, .value = 8'000'000, .percent = 0};
   PlainSource bits({flow});
   bits.start(0, kStart);
-  EXPECT_EQ(drive(bits, packet::kNever - 1).size(), 100U); // 1000 bytes of 8 bits each ms
+  EXPECT_EQ(drive(bits, kNever - 1).size(), 100U); // 1000 bytes of 8 bits each ms
 
   flow.rate = {.kind = FrameRate::Kind::Percent, .value = 0, .percent = 10.2};
   PlainSource percent({flow});
   percent.start(0, kStart);
   // 10.2 % of 10 Gbit/s are 1.02 Gbit/s: 1020 bytes each 8 us
-  const auto sent = drive(percent, packet::kNever - 1);
+  const auto sent = drive(percent, kNever - 1);
   ASSERT_EQ(sent.size(), 12500U);
   EXPECT_EQ(sent[1].due - sent[0].due, 8000U);
   EXPECT_EQ(sent[1].bytes, 996U);
@@ -106,7 +106,7 @@ TEST(PlainSchedule, GapDelayAndBursts) {
   flow.span.delay = {.value = 1000, .bytes = true};
   PlainSource source({flow});
   source.start(0, kStart);
-  auto sent = drive(source, packet::kNever - 1);
+  auto sent = drive(source, kNever - 1);
   ASSERT_EQ(sent.size(), 3U);
   for (uint64_t k = 0; k < 3; k++) // 64 + 8 + 28 bytes at 1 Gbit/s
     EXPECT_EQ(sent[k].due, kStart + 8000 + 800 * k);
@@ -116,7 +116,7 @@ TEST(PlainSchedule, GapDelayAndBursts) {
   flow.span.between = {.value = 5000, .bytes = false};
   PlainSource bursts({flow});
   bursts.start(0, kStart);
-  sent = drive(bursts, packet::kNever - 1);
+  sent = drive(bursts, kNever - 1);
   ASSERT_EQ(sent.size(), 6U);
   for (uint64_t k = 0; k < 6; k++) // 84 bytes within a burst; 72 bytes and the gap after it
     EXPECT_EQ(sent[k].due, kStart + k / 2 * (672 + 576 + 5000) + k % 2 * 672) << k;
@@ -132,10 +132,10 @@ TEST(PlainSchedule, PauseStopAndRestart) {
   EXPECT_EQ(drive(source, kStart + 2'500'000).size(), 3U);
   source.pause(0, kStart + 2'500'000);
   EXPECT_EQ(source.counts(0).state, PlainState::Paused);
-  EXPECT_EQ(source.wake_at(), packet::kNever);
+  EXPECT_EQ(source.wake_at(), kNever);
   source.resume(0, kStart + 102'500'000);
   EXPECT_EQ(source.wake_at(), kStart + 103'000'000);
-  EXPECT_EQ(drive(source, packet::kNever - 1).size(), 7U);
+  EXPECT_EQ(drive(source, kNever - 1).size(), 7U);
   EXPECT_EQ(source.counts(0).state, PlainState::Stopped);
   source.resume(0, kStart + kSecond); // it is not paused
   EXPECT_EQ(source.counts(0).state, PlainState::Stopped);
@@ -144,7 +144,7 @@ TEST(PlainSchedule, PauseStopAndRestart) {
   EXPECT_EQ(source.counts(0).frames, 0U);
   EXPECT_EQ(drive(source, kStart + kSecond).size(), 1U);
   source.stop(0);
-  EXPECT_EQ(source.wake_at(), packet::kNever);
+  EXPECT_EQ(source.wake_at(), kNever);
   EXPECT_EQ(source.counts(0).frames, 1U); // stop keeps them
   EXPECT_EQ(source.counts(1).frames, 0U);
 }
@@ -316,7 +316,7 @@ std::vector<Bytes> stamped_frames(size_t count, uint16_t id, uint32_t size = 64)
   source.start(0, kStart);
   std::vector<Bytes> frames;
   std::vector<packet::Outgoing> out(3);
-  while (source.wake_at() != packet::kNever) {
+  while (source.wake_at() != kNever) {
     const size_t made = source.next(source.wake_at(), out);
     for (size_t i = 0; i < made; i++)
       frames.emplace_back(out[i].raw.begin(), out[i].raw.end());

@@ -152,7 +152,7 @@ TEST_F(ReliableTest, SendsAMessageAndWaits) {
   EXPECT_EQ(counts().messages, 0U);
   ack(102);
   EXPECT_TRUE(source().done());
-  EXPECT_EQ(source().wake_at(), packet::kNever);
+  EXPECT_EQ(source().wake_at(), kNever);
   EXPECT_EQ(counts().messages, 1U);
   EXPECT_EQ(counts().message_bytes, 2500U);
   EXPECT_EQ(counts().acks, 2U);

@@ -49,7 +49,7 @@ TEST(Replay, ItsOwnTiming) {
   auto one = source("f.pcap", {5000, 5100, 7000});
   EXPECT_EQ(schedule(*one, 9), (Schedule{{0, 0}, {1, 100}, {2, 2000}}));
   EXPECT_TRUE(one->done());
-  EXPECT_EQ(one->wake_at(), packet::kNever);
+  EXPECT_EQ(one->wake_at(), kNever);
   EXPECT_EQ(one->counts().packets, 3u);
   EXPECT_EQ(one->counts().bytes, 180u);
 }

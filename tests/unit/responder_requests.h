@@ -99,7 +99,7 @@ protected:
     while (const size_t count = responder().next(0, out))
       for (size_t i = 0; i < count; i++)
         all.push_back(parsed(bytes_of(out[i])));
-    EXPECT_EQ(responder().wake_at(), packet::kNever);
+    EXPECT_EQ(responder().wake_at(), kNever);
     for (const Wire &wire : all)
       if (roce_is_roce(wire.class_))
         check(wire);

@@ -517,7 +517,7 @@ TEST_F(ResponderTest, SendsCnpsAtTheEndOfAWindow) {
   EXPECT_EQ(out[0].fields.dest_qp, kQp);
   EXPECT_EQ(counts().cnps, 2U);
   EXPECT_EQ(responder_->next(9000, out), 0U);
-  EXPECT_EQ(responder_->wake_at(), packet::kNever);
+  EXPECT_EQ(responder_->wake_at(), kNever);
 }
 
 TEST_F(ResponderTest, PacesCnpsByScope) {

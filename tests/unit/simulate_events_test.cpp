@@ -20,15 +20,15 @@ public:
     Event &event = known_[entity];
     if (event.time == time)
       return;
-    if (event.time != EventQueue::kNever)
+    if (event.time != kNever)
       sorted_.erase({event.time, event.order, entity});
     event = {time, order_++};
-    if (time != EventQueue::kNever)
+    if (time != kNever)
       sorted_.insert({event.time, event.order, entity});
   }
   bool same() const {
     if (sorted_.empty())
-      return queue_.time() == EventQueue::kNever;
+      return queue_.time() == kNever;
     const auto &[time, order, entity] = *sorted_.begin();
     return queue_.time() == time && queue_.entity() == entity;
   }
@@ -37,7 +37,7 @@ public:
 
 private:
   struct Event {
-    uint64_t time = EventQueue::kNever, order = 0;
+    uint64_t time = kNever, order = 0;
   };
   EventQueue queue_;
   std::vector<Event> known_;
@@ -59,7 +59,7 @@ void run(uint32_t entities, uint64_t span, uint64_t seed) {
     case 1:
       return now + rng() % (span * 1000);
     case 2:
-      return EventQueue::kNever;
+      return kNever;
     default:
       return now + rng() % span;
     }
@@ -68,7 +68,7 @@ void run(uint32_t entities, uint64_t span, uint64_t seed) {
     pair.set(i, later());
   for (int i = 0; i < 20'000; i++) {
     ASSERT_TRUE(pair.same()) << "event " << i;
-    if (pair.time() != EventQueue::kNever) {
+    if (pair.time() != kNever) {
       ASSERT_GE(pair.time(), now);
       now = pair.time();
       pair.set(pair.entity(), later());
@@ -96,9 +96,9 @@ TEST(SimulateEvents, OfEqualTimesTheFirstThatWasSetIsFirst) {
   for (const uint32_t entity : {2U, 3U, 0U}) {
     EXPECT_EQ(queue.time(), 1000U);
     EXPECT_EQ(queue.entity(), entity);
-    queue.set(entity, EventQueue::kNever);
+    queue.set(entity, kNever);
   }
-  EXPECT_EQ(queue.time(), EventQueue::kNever);
+  EXPECT_EQ(queue.time(), kNever);
 }
 
 } // namespace

@@ -143,7 +143,7 @@ protected:
       sink.receive(sent.time + kFlight, sent.bytes, sent.class_, sent.packet);
     std::vector<packet::Outgoing> out(8);
     EXPECT_EQ(sink.next(0, out), 0U); // it never answers RoCE
-    EXPECT_EQ(sink.wake_at(), packet::kNever);
+    EXPECT_EQ(sink.wake_at(), kNever);
     counts_ = sink.counts();
     return sink.latency().report();
   }

@@ -67,8 +67,8 @@ protected:
       deliver();
       send(a_, true);
       send(b_, false);
-      const uint64_t next = std::min(
-          {a_.wake_at(), b_.wake_at(), wire_.empty() ? packet::kNever : wire_.top().at, end});
+      const uint64_t next =
+          std::min({a_.wake_at(), b_.wake_at(), wire_.empty() ? kNever : wire_.top().at, end});
       now_ = std::max(now_ + 1, next);
     }
   }

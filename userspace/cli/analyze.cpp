@@ -22,6 +22,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "parse/value.h"
+#include "report/capture.h"
 #include "report/checks.h"
 #include "report/connections.h"
 #include "report/episodes.h"
@@ -31,7 +32,6 @@
 #include "report/microbursts.h"
 #include "report/passive_latency.h"
 #include "report/rows.h"
-#include "report/split.h"
 
 namespace xr::cli {
 
@@ -54,7 +54,7 @@ struct Args {
   SplitArgs split;
 };
 
-void describe(Command command, Args &args) {
+void describe_input(Command command, Args &args) {
   command
       .add_option("FILE", args.names,
                   "pcap or pcapng, of Ethernet, Linux cooked or raw IP frames, plain or gzip; - is "
@@ -64,6 +64,9 @@ void describe(Command command, Args &args) {
       .value_name("");
   add_udp_port(command, args.options.udp_port);
   add_decap(command, args.options.decap);
+}
+
+void describe_times(Command command, Args &args) {
   command
       .add_option_function<std::string>(
           "--time",
@@ -87,6 +90,9 @@ void describe(Command command, Args &args) {
           "although it says microseconds")
       .value_name("UNIT")
       .check(one_of({"file", "ns"}));
+}
+
+void describe_frames(Command command, Args &args) {
   command
       .add_option(
           "--speed", args.speed,
@@ -107,6 +113,9 @@ void describe(Command command, Args &args) {
       .check(one_of({"auto", "drop", "keep"}));
   command.add_flag("--drop-bad-icrc", args.options.drop_bad_icrc,
                    "Leave frames with a wrong iCRC out of the streams, as a receiver does");
+}
+
+void describe_lists(Command command, Args &args) {
   command.add_flag("--episodes", args.options.episodes,
                    "Follow requests and answers together: each time that a requester went back, "
                    "why, and what it cost; what peers did wrong");
@@ -116,6 +125,9 @@ void describe(Command command, Args &args) {
                    "CNP to the fall of the rate");
   command.add_flag("--microbursts", args.options.microbursts,
                    "The largest bursts: bytes of all frames in any 10, 100 and 1,000 us");
+}
+
+void describe_checks(Command command, Args &args) {
   command.add_flag("--check", args.check,
                    "The verdict on the set-up: ECN, classes of data and CNPs, PFC, path MTU, "
                    "entropy, retries; why, and what to change. Exit status 3 where a check fails");
@@ -133,6 +145,9 @@ void describe(Command command, Args &args) {
   add_dscp_map(command, args.dscp_map);
   command.add_flag("--connections", args.options.connections,
                    "RDMA CM connections: addresses, QPNs, service, state, messages sent again");
+}
+
+void describe_stamps(Command command, Args &args) {
   command
       .add_option_function<int64_t>(
           "--clock-offset", [&args](int64_t ns) { args.options.latency.clock_offset_ns = ns; },
@@ -153,6 +168,9 @@ void describe(Command command, Args &args) {
       .value_name("N")
       .check(whole_number(1, 256));
   add_stream_options(command, args.streams);
+}
+
+void describe_rows(Command command, Args &args) {
   command
       .add_option("--rows", args.rows,
                   "Instead of the report, rows for other programs: ndjson or csv. Each has host, "
@@ -170,6 +188,9 @@ void describe(Command command, Args &args) {
           one_of({"streams", "events", "microbursts", "episodes", "findings", "pairs", "cnp_pacing",
                   "latency", "latency_port", "latency_histogram", "checks", "frame_times"}));
   command.add_option("--run", args.run, "With --rows: the name of this run").value_name("NAME");
+}
+
+void describe_files(Command command, Args &args) {
   command
       .add_option(
           "--out", args.out,
@@ -177,6 +198,13 @@ void describe(Command command, Args &args) {
           "and a CSV of each plot. With --episodes, --latency, --microbursts and the checks")
       .value_name("DIR");
   add_split_options(command, args.split);
+}
+
+// In the order of the help.
+void describe(Command command, Args &args) {
+  for (const auto part : {describe_input, describe_times, describe_frames, describe_lists,
+                          describe_checks, describe_stamps, describe_rows, describe_files})
+    part(command, args);
   command.set_footer(
       "Needs no privilege. For a truncated capture the report covers the frames before "
       "the end,\nand the exit status is 1.");
@@ -312,6 +340,37 @@ unsigned default_jobs(const std::vector<std::string> &paths) {
   return bytes < kWorthThreads ? 1 : processor_count();
 }
 
+bool is_checked(const Args &args) { return args.check || !args.out.empty(); }
+
+report::Document document_of(const Args &args, const Analysis &analysis,
+                             const std::vector<SetupCheck> &verdicts, const Splitter *splitter) {
+  Episodes followed = analysis.episodes;
+  if (!args.options.episodes) // findings are a check's, without the table of all
+    followed.findings.clear();
+  report::Document document = report::analyze_report(
+      analysis.snapshot, args.streams,
+      args.options.episodes || is_checked(args) ? &followed : nullptr, verdicts, &analysis.job);
+  const size_t lists = document.sections.size();
+  report::add_frame_times(document, analysis.frame_times);
+  report::add_job(document, analysis.job, analysis.first_ns);
+  if (args.options.microbursts)
+    report::add_microbursts(document, analysis.microbursts);
+  if (analysis.latency.total.frames || analysis.latency.streams_full)
+    report::add_latency(document, analysis.latency);
+  if (args.options.episodes)
+    report::add_episodes(document, analysis.episodes);
+  if (args.options.passive_latency)
+    report::add_passive_latency(document, analysis.passive);
+  if (args.options.connections)
+    report::add_connections(document, analysis.connections);
+  if (splitter)
+    report::add_split(document, splitter->report());
+  report::limit_rows(document, lists, args.streams.top);
+  if (is_checked(args))
+    report::add_checks(document, verdicts, analysis.snapshot.files);
+  return document;
+}
+
 int analyze(const Args &args, const Globals &globals) {
   const std::string context = "analyze"; // errors name the file
   const Interrupt interrupt;
@@ -339,8 +398,7 @@ int analyze(const Args &args, const Globals &globals) {
       return files.frame(frame, stream);
     };
   run.options = args.options;
-  const bool checked = args.check || !args.out.empty();
-  if (checked)
+  if (is_checked(args))
     run.options.episodes = run.options.passive_latency = true;
   run.options.traffic = run.options.job = true;
   run.read = args.read;
@@ -360,33 +418,11 @@ int analyze(const Args &args, const Globals &globals) {
     if (Status written = (*splitter)->finish(); !written)
       analysis->troubles.push_back(written.error());
   std::vector<SetupCheck> verdicts;
-  if (checked)
+  if (is_checked(args))
     verdicts = checks::check_setup({analysis->snapshot, &analysis->episodes, &analysis->passive,
                                     args.paths, hash_index(args.hash), args.map});
-  Episodes followed = analysis->episodes;
-  if (!args.options.episodes) // findings are a check's, without the table of all
-    followed.findings.clear();
-  report::Document document =
-      report::analyze_report(analysis->snapshot, args.streams,
-                             run.options.episodes ? &followed : nullptr, verdicts, &analysis->job);
-  const size_t lists = document.sections.size();
-  report::add_frame_times(document, analysis->frame_times);
-  report::add_job(document, analysis->job, analysis->first_ns);
-  if (args.options.microbursts)
-    report::add_microbursts(document, analysis->microbursts);
-  if (analysis->latency.total.frames || analysis->latency.streams_full)
-    report::add_latency(document, analysis->latency);
-  if (args.options.episodes)
-    report::add_episodes(document, analysis->episodes);
-  if (args.options.passive_latency)
-    report::add_passive_latency(document, analysis->passive);
-  if (args.options.connections)
-    report::add_connections(document, analysis->connections);
-  if (*splitter)
-    report::add_split(document, (*splitter)->report());
-  report::limit_rows(document, lists, args.streams.top);
-  if (checked)
-    report::add_checks(document, verdicts, analysis->snapshot.files);
+  const report::Document document =
+      document_of(args, *analysis, verdicts, *splitter ? &**splitter : nullptr);
   if (events)
     events->finish();
   else if (!args.rows.empty())

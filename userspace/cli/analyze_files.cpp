@@ -14,8 +14,6 @@
 
 #include "base/counted.h"
 #include "cli/output.h"
-#include "cli/provenance.h"
-#include "cli/run_files.h"
 #include "names/quantity.h"
 #include "plot/capture_figures.h"
 #include "plot/csv.h"
@@ -26,6 +24,8 @@
 #include "report/run_facts.h"
 #include "report/summary.h"
 #include "report/text.h"
+#include "results/files.h"
+#include "results/provenance.h"
 
 namespace xr::cli {
 
@@ -186,7 +186,7 @@ plot::CapturePage page_of(const Analysis &analysis, const report::Document &docu
   page.figures =
       plot::capture_figures(analysis.series, analysis.microbursts, analysis.episodes.pairs);
   page.tables = tables_of(analysis, document);
-  if (const auto facts = recorded_run())
+  if (const auto facts = record::recorded_run())
     page.provenance = report::run_lines(*facts);
   return page;
 }
@@ -195,14 +195,14 @@ plot::CapturePage page_of(const Analysis &analysis, const report::Document &docu
 
 Status write_analysis(const std::string &out, const Analysis &analysis,
                       const report::Document &document) {
-  const Fd owner = XR_TRY(own_directory(out));
+  const Fd owner = XR_TRY(record::own_directory(out));
   const plot::CapturePage page = page_of(analysis, document);
   for (const plot::Figure &figure : page.figures) {
-    XR_TRY(write_whole(fmt::format("{}/{}.svg", out, figure.id), plot::svg(figure)));
-    XR_TRY(write_whole(fmt::format("{}/{}.csv", out, figure.id), plot::csv(figure)));
+    XR_TRY(record::write_whole(fmt::format("{}/{}.svg", out, figure.id), plot::svg(figure)));
+    XR_TRY(record::write_whole(fmt::format("{}/{}.csv", out, figure.id), plot::csv(figure)));
   }
-  XR_TRY(write_whole(out + "/report.json", json_file(document)));
-  return write_whole(out + "/report.html", plot::html(page));
+  XR_TRY(record::write_whole(out + "/report.json", record::json_file(document)));
+  return record::write_whole(out + "/report.html", plot::html(page));
 }
 
 } // namespace xr::cli

@@ -10,8 +10,8 @@
 
 #include "cli/app.h"
 #include "cli/output.h"
-#include "cli/provenance.h"
 #include "datapath/log.h"
+#include "results/provenance.h"
 
 namespace xr::cli {
 
@@ -57,7 +57,11 @@ int run(int argc, char **argv) {
   }
   set_up_log(program.globals.verbose);
   program.globals.words = {argv, argv + argc};
-  const Recording recording(program.globals.words, *parsed.command, program.globals);
+  const record::Recording recording({.words = program.globals.words,
+                                     .name = parsed.command->name(),
+                                     .subjects = parsed.command->subjects(),
+                                     .netns = program.globals.netns,
+                                     .hash = program.globals.json});
   return program.chosen(program.globals);
 }
 

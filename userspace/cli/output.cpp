@@ -14,8 +14,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/provenance.h"
-#include "report/run_facts.h"
+#include "results/provenance.h"
 
 namespace xr::cli {
 
@@ -43,17 +42,7 @@ void say(std::string line) {
   fputs((line + "\n").c_str(), stderr);
 }
 
-std::optional<report::Section> run_of_record() {
-  const auto facts = recorded_run();
-  return facts ? std::optional(report::run_section(*facts)) : std::nullopt;
-}
-
 } // namespace
-
-std::string json_file(const report::Document &document) {
-  const auto run = run_of_record();
-  return report::to_json(document, report::JsonStyle::Pretty, run ? &*run : nullptr);
-}
 
 Output::Output(bool json, int fd) : json_(json), fd_(fd), style_(style_of(fd)) {}
 
@@ -62,8 +51,8 @@ bool Output::print(const report::Document &document, report::JsonStyle style) {
   printed_ = true;
   if (!json_)
     return report::write_text(document, style_, sink) && flush();
-  const auto run =
-      style == report::JsonStyle::Pretty ? run_of_record() : std::optional<report::Section>();
+  const auto run = style == report::JsonStyle::Pretty ? record::recorded_section()
+                                                      : std::optional<report::Section>();
   return report::write_json(document, style, sink, run ? &*run : nullptr) && flush();
 }
 

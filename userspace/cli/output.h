@@ -20,7 +20,7 @@ public:
   explicit Output(bool json, int fd = 1);
 
   // False: the reader closed the pipe, or the write failed; see finish(). JSON ends with the block
-  // `run` (record.h), but for lines: of many reports it would be the same in each.
+  // `run` (results/provenance.h), but for lines: of many reports it would be the same in each.
   bool print(const report::Document &document, report::JsonStyle style = report::JsonStyle::Pretty);
   // Prints one of several reports: JSON as one line, text with an empty line in between.
   bool print_next(const report::Document &document);
@@ -45,9 +45,6 @@ private:
   bool printed_ = false;
   int error_ = 0; // errno of a failed write
 };
-
-// The document as --json prints it, for a file.
-std::string json_file(const report::Document &document);
 
 // False if NO_COLOR is set and not empty.
 bool colour_wanted();

@@ -10,9 +10,9 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/run_files.h"
 #include "cli/traffic_options.h"
 #include "port_capture/port_capture.h"
+#include "results/files.h"
 
 namespace xr::cli {
 
@@ -70,7 +70,7 @@ Status capture_port(port_capture::CaptureRequest request, const std::string &con
 int record(Args args, const Globals &globals) {
   const std::string context = "record " + args.request.ifname;
   const std::string file = args.out + "/capture.pcapng";
-  if (Status made = make_directory(args.out); !made)
+  if (Status made = record::make_directory(args.out); !made)
     return fail(context, made.error());
   args.request.netns = globals.netns;
   args.request.files.path = file;

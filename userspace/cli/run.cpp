@@ -11,15 +11,10 @@
 #include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/provenance.h"
 #include "cli/run_compare.h"
-#include "cli/run_files.h"
 #include "cli/run_import.h"
 #include "cli/run_options.h"
-#include "cli/run_plots.h"
 #include "cli/run_ports.h"
-#include "cli/run_tables.h"
-#include "cli/sweep.h"
 #include "experiment/experiment.h"
 #include "importers/hpcc.h"
 #include "importers/otg_export.h"
@@ -27,7 +22,13 @@
 #include "parse/yaml.h"
 #include "places/plan.h"
 #include "places/run.h"
+#include "record/run_files.h"
+#include "record/run_plots.h"
+#include "record/run_tables.h"
+#include "record/sweep.h"
 #include "report/experiment.h"
+#include "results/files.h"
+#include "results/provenance.h"
 #include "sweep/merge.h"
 #include "sweep/point.h"
 
@@ -63,7 +64,7 @@ int list(const Globals &globals) {
 int finish(const RunArgs &args, const Globals &globals, const report::Document &document,
            const std::vector<const ExperimentResult *> &results, int status) {
   if (!args.junit.empty())
-    if (Status s = write_whole(args.junit, report::junit_xml(results)); !s)
+    if (Status s = record::write_whole(args.junit, report::junit_xml(results)); !s)
       return fail("run", s.error());
   Output output(globals.json);
   if (args.tap) {
@@ -78,6 +79,17 @@ int finish(const RunArgs &args, const Globals &globals, const report::Document &
   return output.finish(status);
 }
 
+// Simulated time, how much slower than real time, and when it will be over.
+void show_progress(Progress &progress, const places::RunProgress &at) {
+  const double seconds = progress.seconds();
+  const double simulated = static_cast<double>(at.now_ns) / 1e9;
+  progress.update(at.now_ns, at.duration_ns,
+                  fmt::format("{:.1f} ms, {:.1f} M packet-hops/s, 1/{:.0f} of real time",
+                              simulated * 1e3,
+                              seconds > 0 ? static_cast<double>(at.packet_hops) / seconds / 1e6 : 0,
+                              simulated > 0 ? seconds / simulated : 0));
+}
+
 // Writes further files of a run into --out.
 using WriteMore = std::function<Status(const ExperimentResult &)>;
 
@@ -87,11 +99,11 @@ int run_one(const RunArgs &args, const Globals &globals, const experiment::Exper
   if (!experiment)
     return fail("run", experiment.error());
   if (!args.out.empty() || !args.plots.empty())
-    sample_for_plots(experiment.get());
+    record::sample_for_plots(experiment.get());
   const Interrupt interrupt;
   auto result = [&] {
     Progress progress(experiment->name);
-    return run_experiment(
+    return record::run_experiment(
         experiment.get(), {args.out, args.plots},
         [&](const places::RunProgress &at) {
           show_progress(progress, at);
@@ -122,17 +134,17 @@ int finish_sweep(const RunArgs &args, const Globals &globals, const std::string 
   }
   const report::Document document = sweep::sweep_report(name, points, missing);
   if (!args.out.empty()) {
-    if (Status s = make_directory(args.out); !s)
+    if (Status s = record::make_directory(args.out); !s)
       return fail("run", s.error());
-    if (Status s = write_whole(args.out + "/sweep.json", json_file(document)); !s)
+    if (Status s = record::write_whole(args.out + "/sweep.json", record::json_file(document)); !s)
       return fail("run", s.error());
-    if (Status s = write_sweep_table(args.out, points); !s)
+    if (Status s = record::write_sweep_table(args.out, points); !s)
       return fail("run", s.error());
-    if (Status s = write_sweep_page(args.out, name, worst, points); !s)
+    if (Status s = record::write_sweep_page(args.out, name, worst, points); !s)
       return fail("run", s.error());
   }
   if (!args.plots.empty())
-    if (Status s = write_sweep_plots(args.plots, points); !s)
+    if (Status s = record::write_sweep_plots(args.plots, points); !s)
       return fail("run --plots", s.error());
   return finish(args, globals, document, results, status_of(worst));
 }
@@ -169,14 +181,14 @@ int run_sweep(const RunArgs &args, const Globals &globals, const experiment::Exp
   // others.
   std::string name;
   for (const experiment::Settings &point : points) {
-    auto checked = file.check(joined(settings, point));
+    auto checked = file.check(record::joined(settings, point));
     if (!checked)
       return fail("run", error_of_point(checked.error(), file, settings));
     name = std::move(checked).get();
   }
-  SweepOptions options{.out = args.out, .jobs = jobs_of(args)};
+  record::SweepOptions options{.out = args.out, .jobs = jobs_of(args)};
   if (!args.share.empty()) {
-    const auto share = parse_share(args.share);
+    const auto share = record::parse_share(args.share);
     if (!share)
       return refuse("run --share", share.error());
     options.share = share.get();
@@ -186,18 +198,26 @@ int run_sweep(const RunArgs &args, const Globals &globals, const experiment::Exp
   }
   Fd owner;
   if (!args.out.empty()) {
-    auto owned = own_directory(args.out, !args.share.empty());
+    auto owned = record::own_directory(args.out, !args.share.empty());
     if (!owned)
       return fail("run", owned.error());
     owner = std::move(owned).get();
   }
   options.place = place_of(args, options.jobs);
-  record_clock(in_namespaces(args) ? "realtime" : "virtual");
+  record::record_clock(in_namespaces(args) ? "realtime" : "virtual");
   options.on_found = [&](size_t found) {
     note("run", fmt::format("{} {} in {} already, and {} not run again", counted(found, "point"),
                             verb(found, "is", "are"), args.out, verb(found, "is", "are")));
   };
-  const auto rows = sweep(file, settings, points, options);
+  const auto rows = [&] {
+    const Interrupt interrupt;
+    Progress progress("sweep");
+    options.stop = &interrupt.flag();
+    options.progress = [&progress](uint64_t done, uint64_t total, const std::string &text) {
+      progress.update(done, total, text);
+    };
+    return record::sweep(file, settings, points, options);
+  }();
   if (!rows)
     return fail("run", rows.error());
   return finish_sweep(args, globals, name, rows.get(), {});
@@ -246,8 +266,8 @@ int run_imported(const RunArgs &args, const Globals &globals) {
     const auto write_fct = [&](const ExperimentResult &result) -> Status {
       if (imported->fct_flows.empty())
         return {};
-      return write_whole(run_args.out + "/fct.txt",
-                         XR_TRY(importers::fct_text(imported.get(), result.measured)));
+      return record::write_whole(run_args.out + "/fct.txt",
+                                 XR_TRY(importers::fct_text(imported.get(), result.measured)));
     };
     const int status = run_one(run_args, globals, file, settings.get(), write_fct);
     worst = worst == 1 ? worst : status ? status : worst;
@@ -293,7 +313,7 @@ int run(RunArgs args, const Globals &globals) {
   const auto path = find_experiment(args.files.front());
   if (!path)
     return fail("run", path.error());
-  record_file(path.get());
+  record::record_file(path.get());
   const auto file = experiment::ExperimentFile::load(path.get());
   if (!file)
     return fail("run", file.error());

@@ -10,14 +10,14 @@
 #include <fmt/ranges.h>
 
 #include "cli/output.h"
-#include "cli/provenance.h"
-#include "cli/run_files.h"
-#include "cli/run_plots.h"
 #include "parse/yaml.h"
 #include "plot/figures.h"
 #include "plot/overlay.h"
 #include "plot/page.h"
+#include "record/run_plots.h"
 #include "report/run_facts.h"
+#include "results/files.h"
+#include "results/provenance.h"
 #include "sweep/stored_run.h"
 
 namespace xr::cli {
@@ -110,7 +110,7 @@ Result<std::vector<plot::Figure>> figures_of(const std::vector<std::string> &dir
 Status write_files(const std::string &out, const Labels &labels, const Runs &runs,
                    const sweep::RunComparison &comparison, const report::Document &document,
                    std::vector<plot::Figure> figures) {
-  if (Status s = make_directory(out); !s)
+  if (Status s = record::make_directory(out); !s)
     return s;
   plot::ComparisonPage page;
   page.title = labels.size() == 2 ? fmt::format("{} and {}", labels[0], labels[1])
@@ -123,11 +123,11 @@ Status write_files(const std::string &out, const Labels &labels, const Runs &run
       page.rows.back().relative.push_back(run_difference.relative(i));
   }
   page.figures = std::move(figures);
-  if (const auto facts = recorded_run())
+  if (const auto facts = record::recorded_run())
     page.provenance = report::run_lines(*facts);
-  if (Status s = write_whole(out + "/compare.json", json_file(document)); !s)
+  if (Status s = record::write_whole(out + "/compare.json", record::json_file(document)); !s)
     return s;
-  return write_whole(out + "/report.html", plot::html(page));
+  return record::write_whole(out + "/report.html", plot::html(page));
 }
 
 } // namespace
@@ -152,7 +152,7 @@ int compare_stored_runs(const std::vector<std::string> &directories, const std::
     if (!figures)
       return fail("run compare", figures.error());
     if (!plots.empty())
-      if (Status s = write_svgs(plots, *figures); !s)
+      if (Status s = record::write_svgs(plots, *figures); !s)
         return fail("run compare", s.error());
     if (!out.empty())
       if (Status s = write_files(out, labels, runs, comparison, document, std::move(*figures)); !s)

@@ -153,7 +153,7 @@ unsigned jobs_of(const RunArgs &args) {
   return in_namespaces(args) ? 1 : processor_count();
 }
 
-RunPlace place_of(const RunArgs &args, unsigned at_once) {
+record::RunPlace place_of(const RunArgs &args, unsigned at_once) {
   if (on_ports(args))
     return ports_place(args);
   const unsigned threads =

@@ -8,8 +8,8 @@
 
 #include "base/result.h"
 #include "cli/options.h"
-#include "cli/run_files.h"
 #include "experiment/experiment.h"
+#include "record/run_files.h"
 
 namespace xr::cli {
 
@@ -36,6 +36,6 @@ bool in_namespaces(const RunArgs &args);
 unsigned jobs_of(const RunArgs &args);
 Result<experiment::Settings> settings_of(const RunArgs &args);
 // --on, --scale and read_ports() were checked. `at_once`: runs at the same time.
-RunPlace place_of(const RunArgs &args, unsigned at_once = 1);
+record::RunPlace place_of(const RunArgs &args, unsigned at_once = 1);
 
 } // namespace xr::cli

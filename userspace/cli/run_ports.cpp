@@ -2,13 +2,14 @@
 #include "cli/run_ports.h"
 
 #include <algorithm>
+#include <ctime>
 
-#include <fmt/format.h>
+#include <fmt/chrono.h>
 
 #include "base/clock.h"
 #include "base/shell.h"
 #include "cli/output.h"
-#include "cli/start_time.h"
+#include "parse/value.h"
 #include "parse/words.h"
 #include "places/ports.h"
 #include "places/scale.h"
@@ -16,6 +17,53 @@
 namespace xr::cli {
 
 namespace {
+
+constexpr uint64_t kSecond = 1'000'000'000;
+constexpr size_t kDigits = 9;
+
+Error not_a_time(const std::string &text) {
+  return {fmt::format("'{}' is not a time", text), "like 2026-11-23T12:00:30Z, UTC, or +20s"};
+}
+
+// ".25" -> ns; "" -> 0.
+Result<uint64_t> fraction(const std::string &text, const std::string &whole) {
+  if (text.empty())
+    return uint64_t{0};
+  std::string digits = text.substr(1);
+  if (text[0] != '.' || digits.empty() || digits.size() > kDigits ||
+      digits.find_first_not_of("0123456789") != std::string::npos)
+    return not_a_time(whole);
+  digits.resize(kDigits, '0');
+  return std::stoull(digits);
+}
+
+// In whole seconds.
+std::string start_text(uint64_t realtime_ns) {
+  return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}",
+                     fmt::gmtime(static_cast<time_t>(realtime_ns / kSecond)));
+}
+
+// "2026-11-23T12:00:30Z", with a fraction of a second or without, or "+20s" from now:
+// CLOCK_REALTIME in ns. Error: it has passed.
+Result<uint64_t> parse_start(const std::string &text, uint64_t now_ns) {
+  if (text.starts_with('+')) {
+    const auto ns = XR_TRY(parse::duration(text.substr(1)));
+    return now_ns + ns;
+  }
+  std::tm parts{};
+  const char *rest = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
+  if (!rest || !text.ends_with('Z'))
+    return not_a_time(text);
+  const std::string more = rest;
+  auto part = fraction(more.substr(0, more.size() - 1), text);
+  if (!part)
+    return part;
+  const uint64_t at = static_cast<uint64_t>(timegm(&parts)) * kSecond + part.get();
+  if (at <= now_ns)
+    return Error{fmt::format("{} has passed: it is {}", text, start_text(now_ns)),
+                 "a later time; the clocks of all machines agree by NTP or PTP"};
+  return at;
+}
 
 constexpr uint64_t kProposed = 60'000'000'000; // ns until the start that is proposed
 
@@ -86,7 +134,7 @@ Status read_ports(RunArgs &args) {
   return {};
 }
 
-RunPlace ports_place(const RunArgs &args) {
+record::RunPlace ports_place(const RunArgs &args) {
   places::PortsOptions options;
   options.names = names_of(args).get();
   options.role = args.role;

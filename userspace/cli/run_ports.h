@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "cli/run_files.h"
 #include "cli/run_options.h"
+#include "record/run_files.h"
 
 namespace xr::cli {
 
@@ -15,5 +15,5 @@ namespace xr::cli {
 Status read_ports(RunArgs &args);
 bool on_ports(const RunArgs &args);
 // After read_ports().
-RunPlace ports_place(const RunArgs &args);
+record::RunPlace ports_place(const RunArgs &args);
 } // namespace xr::cli

@@ -6,7 +6,7 @@
 
 #include "base/counted.h"
 #include "checks/hosts.h"
-#include "checks/verdict.h"
+#include "checks/judgement.h"
 
 namespace xr::checks {
 
@@ -27,12 +27,12 @@ bool several(uint64_t bits) { return std::popcount(bits) > 1; }
 
 } // namespace
 
-Verdict cnp_class(const Facts &facts) {
+Judgement cnp_class(const Facts &facts) {
   const Snapshot &s = facts.snapshot;
   if (s.traffic.empty())
     return {Status::Unknown, without_traffic(s, "classes were")};
   Classes all;
-  Verdict found(Status::Ok, "");
+  Judgement found(Status::Ok, "");
   for (const auto &[hosts, streams] : by_hosts(s, true)) {
     const Classes cnps = classes_of(s, streams, TrafficPart::Cnp);
     const Classes data = classes_of(s, streams, TrafficPart::Data);
@@ -63,12 +63,12 @@ Verdict cnp_class(const Facts &facts) {
   return found;
 }
 
-Verdict one_class(const Facts &facts) {
+Judgement one_class(const Facts &facts) {
   const Snapshot &s = facts.snapshot;
   if (s.traffic.empty())
     return {Status::Unknown, without_traffic(s, "classes were")};
   Classes all;
-  Verdict found(Status::Ok, "");
+  Judgement found(Status::Ok, "");
   for (const auto &[hosts, streams] : by_hosts(s)) {
     const Classes data = classes_of(s, streams, TrafficPart::Data);
     all.packets += data.packets;
@@ -76,7 +76,7 @@ Verdict one_class(const Facts &facts) {
     all.pcps |= data.pcps;
     if (!several(data.dscps) && !several(data.pcps))
       continue;
-    Verdict changes(Status::Ok, "");
+    Judgement changes(Status::Ok, "");
     for (const roce_stream *stream : streams)
       if (const uint64_t frame = traffic_of(s, *stream).of(TrafficPart::Data).other_frame)
         changes.add(Status::Fail, "", frame);

@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "checks/hosts.h"
-#include "checks/verdict.h"
+#include "checks/judgement.h"
 #include "model/stream_loss.h"
 
 namespace xr::checks {
@@ -94,7 +94,7 @@ std::string sender_text(const PfcSender &sender, unsigned priority) {
 
 // A second of which more than kStorm was paused is certain if the mean over the seconds is. Without
 // the link's speed only what a link of 1 Gbit/s would have been paused is known.
-void add_storm(const PfcSender &sender, unsigned priority, bool speed_known, Verdict &verdict) {
+void add_storm(const PfcSender &sender, unsigned priority, bool speed_known, Judgement &judgement) {
   const PfcSender::Row &row = sender.rows[priority];
   const uint64_t whole = 1 + (row.last_ns - row.first_ns) / kSecond;
   const auto seconds = static_cast<double>(whole);
@@ -103,69 +103,70 @@ void add_storm(const PfcSender &sender, unsigned priority, bool speed_known, Ver
   if (share <= kStorm)
     return;
   if (speed_known)
-    verdict.add(Status::Fail, fmt::format("{}: paused {:.0f} % of a second",
-                                          sender_text(sender, priority), share * 100));
+    judgement.add(Status::Fail, fmt::format("{}: paused {:.0f} % of a second",
+                                            sender_text(sender, priority), share * 100));
   else
-    verdict.add(Status::Unknown,
-                fmt::format("{}: paused at most {:.0f} % of a second; how long depends on the "
-                            "link's speed, --speed",
-                            sender_text(sender, priority), share * 100));
+    judgement.add(Status::Unknown,
+                  fmt::format("{}: paused at most {:.0f} % of a second; how long depends on the "
+                              "link's speed, --speed",
+                              sender_text(sender, priority), share * 100));
 }
 
-void add_faults(const PfcSender &sender, Verdict &verdict) {
+void add_faults(const PfcSender &sender, Judgement &judgement) {
   uint64_t frames = 0;
   for (const PfcSender::Fault &fault : sender.faults) {
     frames += fault.frames;
     if (fault.frames)
-      verdict.frame(fault.first_frame);
+      judgement.frame(fault.first_frame);
   }
   if (frames)
-    verdict.add(Status::Fail,
-                fmt::format("{}: faults in PFC or PAUSE frames: {}", mac_text(sender), frames));
+    judgement.add(Status::Fail,
+                  fmt::format("{}: faults in PFC or PAUSE frames: {}", mac_text(sender), frames));
 }
 
-void add_not_released(const PfcSender &sender, Verdict &verdict) {
+void add_not_released(const PfcSender &sender, Judgement &judgement) {
   std::vector<std::string> paused;
   for (unsigned priority = 0; priority < ROCE_PFC_COUNTS; priority++)
     if (sender.rows[priority].xoff && !sender.rows[priority].xon)
       paused.push_back(priority_text(priority));
   if (!paused.empty())
-    verdict.add(Status::Warn, fmt::format("{}: paused and never released: {}", mac_text(sender),
-                                          fmt::join(paused, ", ")));
+    judgement.add(Status::Warn, fmt::format("{}: paused and never released: {}", mac_text(sender),
+                                            fmt::join(paused, ", ")));
 }
 
 } // namespace
 
-Verdict pfc_class(const Facts &facts) {
+Judgement pfc_class(const Facts &facts) {
   const Snapshot &s = facts.snapshot;
   const bool pfc = any(s, 0, ROCE_PFC_ALL), pause = any(s, ROCE_PFC_ALL, ROCE_PFC_COUNTS);
   if (!pfc && !pause && !s.pfc_senders.frames)
     return {Status::Unknown, "no PFC or PAUSE frames: a switch sends them to its neighbour only, "
                              "and only when it must"};
-  Verdict verdict(Status::Ok, pfc ? "PFC of priority " + bits_text(paused_priorities(s)) : "PAUSE");
+  Judgement judgement(Status::Ok,
+                      pfc ? "PFC of priority " + bits_text(paused_priorities(s)) : "PAUSE");
   if (pfc && pause)
-    verdict.add(Status::Fail, "both PFC and PAUSE frames");
+    judgement.add(Status::Fail, "both PFC and PAUSE frames");
   for (const PfcSender &sender : s.pfc_senders.senders)
-    add_faults(sender, verdict);
+    add_faults(sender, judgement);
   for (const PfcSender &sender : s.pfc_senders.senders)
     for (unsigned priority = 0; priority < ROCE_PFC_COUNTS; priority++)
-      add_storm(sender, priority, s.quantum_ps != 0, verdict);
+      add_storm(sender, priority, s.quantum_ps != 0, judgement);
   const DataPriorities data = data_priorities(facts);
   const uint64_t other = paused_priorities(s) & ~data.bits;
   if (other && data.unknown)
-    verdict.add(Status::Unknown,
-                fmt::format("PFC for priority {}; the switches' map of the data's DSCP {} is not "
-                            "known: --dscp-map",
-                            bits_text(other), bits_text(data.unknown)));
+    judgement.add(Status::Unknown,
+                  fmt::format("PFC for priority {}; the switches' map of the data's DSCP {} is not "
+                              "known: --dscp-map",
+                              bits_text(other), bits_text(data.unknown)));
   else if (other && data.bits)
-    verdict.add(Status::Warn, fmt::format("PFC for priority {}; RoCE data has priority {}",
-                                          bits_text(other), bits_text(data.bits)));
+    judgement.add(Status::Warn, fmt::format("PFC for priority {}; RoCE data has priority {}",
+                                            bits_text(other), bits_text(data.bits)));
   for (const PfcSender &sender : s.pfc_senders.senders)
-    add_not_released(sender, verdict);
-  return verdict;
+    add_not_released(sender, judgement);
+  return judgement;
 }
 
-Verdict lossless(const Facts &facts) {
+Judgement lossless(const Facts &facts) {
   const Snapshot &s = facts.snapshot;
   if (!s.tracked)
     return {Status::Unknown, "streams were not tracked"};
@@ -190,26 +191,26 @@ Verdict lossless(const Facts &facts) {
   const auto frame_of = [&frames](const Hosts &hosts) {
     return frames.contains(hosts) ? frames[hosts] : 0;
   };
-  Verdict verdict(Status::Ok, "");
+  Judgement judgement(Status::Ok, "");
   const DataPriorities data = data_priorities(facts);
   const uint64_t paused = paused_priorities(s);
   if (all && !(paused & data.bits) && !s.totals.pfc_xoff[ROCE_PFC_ALL])
-    verdict.add(Status::Unknown,
-                fmt::format("{} PSNs were lost, and no PFC of the data's priority was seen: "
-                            "whether the class is to be lossless is not known{}",
-                            all, paused && data.unknown ? ", without --dscp-map" : ""));
+    judgement.add(Status::Unknown,
+                  fmt::format("{} PSNs were lost, and no PFC of the data's priority was seen: "
+                              "whether the class is to be lossless is not known{}",
+                              all, paused && data.unknown ? ", without --dscp-map" : ""));
   else
     for (const auto &[hosts, count] : lost)
-      verdict.add(Status::Fail,
-                  fmt::format("{}: {} PSNs lost in a class with {}", text_of(hosts), count,
-                              paused & data.bits ? "PFC" : "PAUSE"),
-                  frame_of(hosts));
+      judgement.add(Status::Fail,
+                    fmt::format("{}: {} PSNs lost in a class with {}", text_of(hosts), count,
+                                paused & data.bits ? "PFC" : "PAUSE"),
+                    frame_of(hosts));
   for (const auto &[hosts, count] : after)
-    verdict.add(Status::Warn,
-                fmt::format("{}: at least {} lost after this {}, by the NAKs", text_of(hosts),
-                            count, s.source == Snapshot::Source::Interface ? "port" : "tap"),
-                frame_of(hosts));
-  return verdict;
+    judgement.add(Status::Warn,
+                  fmt::format("{}: at least {} lost after this {}, by the NAKs", text_of(hosts),
+                              count, s.source == Snapshot::Source::Interface ? "port" : "tap"),
+                  frame_of(hosts));
+  return judgement;
 }
 
 } // namespace xr::checks

@@ -6,7 +6,7 @@
 
 #include "base/counted.h"
 #include "checks/hosts.h"
-#include "checks/verdict.h"
+#include "checks/judgement.h"
 #include "model/data_packet.h"
 
 namespace xr::checks {
@@ -34,17 +34,17 @@ std::map<Hosts, Marked> marked_by_hosts(const Snapshot &snapshot) {
 }
 
 void add_findings(const Episodes &episodes, roce_finding_type type, Status status,
-                  const std::string &text, Verdict &verdict) {
+                  const std::string &text, Judgement &judgement) {
   uint64_t found = 0;
   for (const FindingRow &row : episodes.findings)
     if (row.finding.type == type && ++found)
-      verdict.frame(row.finding.frame);
+      judgement.frame(row.finding.frame);
   if (found)
-    verdict.add(status, fmt::format("{} {}", found, text));
+    judgement.add(status, fmt::format("{} {}", found, text));
 }
 
 // On a port ECN is counted by opcode, not by stream.
-Verdict data_ect_by_opcode(const Snapshot &s) {
+Judgement data_ect_by_opcode(const Snapshot &s) {
   uint64_t data = 0, not_ect = 0;
   for (unsigned opcode = 0; opcode < ROCE_OPCODE_COUNT_V1; opcode++) {
     if (!is_data(roce_opcode_properties[opcode]))
@@ -64,7 +64,7 @@ Verdict data_ect_by_opcode(const Snapshot &s) {
 
 } // namespace
 
-Verdict data_ect(const Facts &facts) {
+Judgement data_ect(const Facts &facts) {
   const Snapshot &s = facts.snapshot;
   if (s.traffic.empty())
     return data_ect_by_opcode(s);
@@ -80,23 +80,23 @@ Verdict data_ect(const Facts &facts) {
     return {Status::Unknown, "no RoCEv2 data of RC, UC or XRC"};
   if (!ect)
     return {Status::Unknown, fmt::format("no ECN in use: none of {} data packets is ECT", data)};
-  Verdict verdict(Status::Ok, fmt::format("all {} data packets are ECT", data));
+  Judgement judgement(Status::Ok, fmt::format("all {} data packets are ECT", data));
   for (const roce_stream &stream : s.streams) {
     const StreamTraffic &traffic = traffic_of(s, stream);
     const PartTraffic &part = traffic.of(TrafficPart::Data);
     if (is_v1(stream) || !is_controlled(stream) || !part.ecn[0])
       continue;
     const bool mixes = part.ect();
-    verdict.add(mixes ? Status::Fail : Status::Warn,
-                fmt::format("{} QP 0x{:06x}: {} of {} data packets are not ECT{}",
-                            text_of(hosts_of(stream.key)), roce_key_qp(&stream.key), part.ecn[0],
-                            part.packets(), mixes ? ", although others of the stream are" : ""),
-                traffic.not_ect_frame);
+    judgement.add(mixes ? Status::Fail : Status::Warn,
+                  fmt::format("{} QP 0x{:06x}: {} of {} data packets are not ECT{}",
+                              text_of(hosts_of(stream.key)), roce_key_qp(&stream.key), part.ecn[0],
+                              part.packets(), mixes ? ", although others of the stream are" : ""),
+                  traffic.not_ect_frame);
   }
-  return verdict;
+  return judgement;
 }
 
-Verdict marks_answered(const Facts &facts) {
+Judgement marks_answered(const Facts &facts) {
   const Snapshot &s = facts.snapshot;
   if (!s.tracked)
     return {Status::Unknown, "streams were not tracked"};
@@ -111,34 +111,35 @@ Verdict marks_answered(const Facts &facts) {
   if (!ce && !s.totals.cnps_after_nak)
     return {Status::Unknown,
             counted(cnps, "CNP") + " and no CE mark: marks are made after the capture's place"};
-  Verdict verdict(Status::Ok, counted(ce, "CE mark") + ", " + counted(cnps, "CNP"));
+  Judgement judgement(Status::Ok, counted(ce, "CE mark") + ", " + counted(cnps, "CNP"));
   for (const auto &[hosts, marked] : all) {
     if (!marked.ce)
       continue;
     const auto answers = all.find(back(hosts));
     if (answers == all.end() || !answers->second.answers)
-      verdict.add(Status::Unknown,
-                  fmt::format("{}: {}; {}", text_of(hosts), counted(marked.ce, "CE mark"),
-                              answers == all.end() ? "the other direction was not captured"
-                                                   : "no answers to these requests were captured"),
-                  marked.ce_frame);
+      judgement.add(Status::Unknown,
+                    fmt::format("{}: {}; {}", text_of(hosts), counted(marked.ce, "CE mark"),
+                                answers == all.end()
+                                    ? "the other direction was not captured"
+                                    : "no answers to these requests were captured"),
+                    marked.ce_frame);
     else if (!answers->second.cnps)
-      verdict.add(
+      judgement.add(
           Status::Fail,
           fmt::format("{}: {} and no CNP back", text_of(hosts), counted(marked.ce, "CE mark")),
           marked.ce_frame);
   }
   if (s.totals.cnps_after_nak)
-    verdict.add(Status::Warn,
-                fmt::format("{} {} a NAK and no CE mark", counted(s.totals.cnps_after_nak, "CNP"),
-                            verb(s.totals.cnps_after_nak, "follows", "follow")));
+    judgement.add(Status::Warn,
+                  fmt::format("{} {} a NAK and no CE mark", counted(s.totals.cnps_after_nak, "CNP"),
+                              verb(s.totals.cnps_after_nak, "follows", "follow")));
   if (facts.episodes && ce) {
     add_findings(*facts.episodes, ROCE_FINDING_CE_WITHOUT_CNP, Status::Fail,
-                 "QP pairs with CE marks whose receiver sent no CNP to anyone", verdict);
+                 "QP pairs with CE marks whose receiver sent no CNP to anyone", judgement);
     add_findings(*facts.episodes, ROCE_FINDING_CNP_WITHOUT_CE, Status::Warn,
-                 "CNPs to QPs of which no packet was marked here, nor refused", verdict);
+                 "CNPs to QPs of which no packet was marked here, nor refused", judgement);
   }
-  return verdict;
+  return judgement;
 }
 
 } // namespace xr::checks

@@ -7,8 +7,8 @@
 
 #include "base/counted.h"
 #include "checks/hosts.h"
+#include "checks/judgement.h"
 #include "checks/uplinks.h"
-#include "checks/verdict.h"
 
 namespace xr::checks {
 
@@ -49,24 +49,24 @@ Spread spread_of(const Snapshot &s, const StreamList &streams) {
 }
 
 // How the flows spread over the uplinks that the user names.
-void add_uplinks(const Facts &facts, Verdict &verdict) {
+void add_uplinks(const Facts &facts, Judgement &judgement) {
   constexpr double kUnlikely = 0.01;
   if (!facts.paths)
     return;
   const UplinkSpread spread = spread_over(facts.snapshot, facts.paths, facts.hash);
   if (!spread.flows)
     return;
-  verdict.add(spread.chance < kUnlikely ? Status::Warn : Status::Ok,
-              fmt::format("{} over {} by {}: the busiest has {} of them and {:.1f} % "
-                          "of the bytes; by chance it has {:.1f} % of the flows",
-                          counted(spread.flows, "flow"), counted(facts.paths, "path"),
-                          path_hashes()[facts.hash].name, spread.busiest_flows,
-                          spread.busiest_bytes * 100, spread.expected * 100));
+  judgement.add(spread.chance < kUnlikely ? Status::Warn : Status::Ok,
+                fmt::format("{} over {} by {}: the busiest has {} of them and {:.1f} % "
+                            "of the bytes; by chance it has {:.1f} % of the flows",
+                            counted(spread.flows, "flow"), counted(facts.paths, "path"),
+                            path_hashes()[facts.hash].name, spread.busiest_flows,
+                            spread.busiest_bytes * 100, spread.expected * 100));
 }
 
 } // namespace
 
-Verdict path_mtu(const Facts &facts) {
+Judgement path_mtu(const Facts &facts) {
   const Snapshot &s = facts.snapshot;
   uint32_t least = 0, most = 0;
   for (const roce_stream &stream : s.streams)
@@ -77,11 +77,11 @@ Verdict path_mtu(const Facts &facts) {
   const uint64_t fragments = s.totals.frames[ROCE_CLASS_FRAGMENT];
   if (!most && !fragments)
     return {Status::Unknown, "no message of several packets, from which the path MTU follows"};
-  Verdict verdict(Status::Ok, least == most ? fmt::format("{} bytes", most)
-                                            : fmt::format("{} to {} bytes", least, most));
+  Judgement judgement(Status::Ok, least == most ? fmt::format("{} bytes", most)
+                                                : fmt::format("{} to {} bytes", least, most));
   if (fragments)
-    verdict.add(Status::Fail, counted(fragments, "IP fragment") + " of UDP",
-                s.strays.fragment_frame);
+    judgement.add(Status::Fail, counted(fragments, "IP fragment") + " of UDP",
+                  s.strays.fragment_frame);
   for (const auto &[hosts, streams] : by_hosts(s, true)) {
     uint32_t fits = 0, used = 0;
     for (const roce_stream *stream : streams) {
@@ -90,26 +90,26 @@ Verdict path_mtu(const Facts &facts) {
       used = pmtu ? std::min(used ? used : pmtu, pmtu) : used;
     }
     if (used && used < fits)
-      verdict.add(Status::Warn, fmt::format("{}: streams with path MTU {}, where payloads of {} "
-                                            "pass",
-                                            text_of(hosts), used, fits));
+      judgement.add(Status::Warn, fmt::format("{}: streams with path MTU {}, where payloads of {} "
+                                              "pass",
+                                              text_of(hosts), used, fits));
   }
   if (facts.episodes)
     for (const FindingRow &row : facts.episodes->findings)
       if (row.finding.type == ROCE_FINDING_PMTU)
-        verdict.add(Status::Warn,
-                    fmt::format("{} QP 0x{:06x}: {} bytes at PSN {} after packets of {}",
-                                text_of(hosts_of(row.name.key)), roce_key_qp(&row.name.key),
-                                row.finding.value, row.finding.psn, row.finding.expected),
-                    row.finding.frame);
-  return verdict;
+        judgement.add(Status::Warn,
+                      fmt::format("{} QP 0x{:06x}: {} bytes at PSN {} after packets of {}",
+                                  text_of(hosts_of(row.name.key)), roce_key_qp(&row.name.key),
+                                  row.finding.value, row.finding.psn, row.finding.expected),
+                      row.finding.frame);
+  return judgement;
 }
 
-Verdict entropy(const Facts &facts) {
+Judgement entropy(const Facts &facts) {
   const Snapshot &s = facts.snapshot;
   if (s.traffic.empty())
     return {Status::Unknown, without_traffic(s, "UDP source ports were")};
-  Verdict verdict(Status::Ok, "");
+  Judgement judgement(Status::Ok, "");
   std::string seen;
   size_t most = 0;
   for (const auto &[hosts, streams] : by_hosts(s)) {
@@ -117,8 +117,8 @@ Verdict entropy(const Facts &facts) {
     if (spread.qps.size() < 2)
       continue;
     if (spread.ports.size() == 1)
-      verdict.add(Status::Warn, fmt::format("{}: {} QPs on UDP source port {}", text_of(hosts),
-                                            spread.qps.size(), *spread.ports.begin()));
+      judgement.add(Status::Warn, fmt::format("{}: {} QPs on UDP source port {}", text_of(hosts),
+                                              spread.qps.size(), *spread.ports.begin()));
     if (spread.qps.size() > most) {
       most = spread.qps.size();
       seen = fmt::format("{}: {} on {}{}", text_of(hosts), counted(most, "QP"),
@@ -126,20 +126,20 @@ Verdict entropy(const Facts &facts) {
                          counted(spread.ports.size(), "UDP source port"));
     }
   }
-  if (verdict.status() == Status::Ok)
-    verdict = most ? Verdict(Status::Ok, "")
-                   : Verdict(Status::Unknown, "no two QPs send data between the same hosts");
-  if (most && verdict.status() == Status::Ok)
-    verdict.add(Status::Ok, seen);
-  add_uplinks(facts, verdict);
-  return verdict;
+  if (judgement.status() == Status::Ok)
+    judgement = most ? Judgement(Status::Ok, "")
+                     : Judgement(Status::Unknown, "no two QPs send data between the same hosts");
+  if (most && judgement.status() == Status::Ok)
+    judgement.add(Status::Ok, seen);
+  add_uplinks(facts, judgement);
+  return judgement;
 }
 
-Verdict versions(const Facts &facts) {
+Judgement versions(const Facts &facts) {
   const Snapshot &s = facts.snapshot;
   if (s.streams.empty())
     return {Status::Unknown, "no RoCE streams"};
-  Verdict verdict(Status::Ok, "");
+  Judgement judgement(Status::Ok, "");
   bool v1 = false, v2 = false;
   for (const auto &[hosts, streams] : by_hosts(s, true)) {
     const auto of_v1 = std::ranges::count_if(streams, [](auto *stream) { return is_v1(*stream); });
@@ -147,31 +147,31 @@ Verdict versions(const Facts &facts) {
     v1 |= of_v1 != 0;
     v2 |= of_v2 != 0;
     if (of_v1 && of_v2)
-      verdict.add(Status::Warn,
-                  fmt::format("{}: {} of RoCEv1 and {} of RoCEv2", text_of(hosts),
-                              counted(static_cast<uint64_t>(of_v1), "stream"), of_v2));
+      judgement.add(Status::Warn,
+                    fmt::format("{}: {} of RoCEv1 and {} of RoCEv2", text_of(hosts),
+                                counted(static_cast<uint64_t>(of_v1), "stream"), of_v2));
   }
-  if (verdict.status() == Status::Ok)
+  if (judgement.status() == Status::Ok)
     return {Status::Ok, v1 && v2 ? "both, between different hosts" : v1 ? "RoCEv1" : "RoCEv2"};
-  return verdict;
+  return judgement;
 }
 
-Verdict icrc(const Facts &facts) {
+Judgement icrc(const Facts &facts) {
   const Snapshot &s = facts.snapshot;
   const uint64_t malformed = s.totals.frames[ROCE_CLASS_MALFORMED];
   if (!s.icrc.checked && !malformed)
     return {Status::Unknown, s.source == Snapshot::Source::Interface ? "a port does not check iCRCs"
                                                                      : "no whole RoCE packet"};
-  Verdict verdict(Status::Ok, s.icrc.checked == 1
-                                  ? "1 checked, it is right"
-                                  : fmt::format("{} checked, none is wrong", s.icrc.checked));
+  Judgement judgement(Status::Ok, s.icrc.checked == 1
+                                      ? "1 checked, it is right"
+                                      : fmt::format("{} checked, none is wrong", s.icrc.checked));
   if (malformed)
-    verdict.add(Status::Warn, counted(malformed, "frame") + " of RoCE without a sound BTH",
-                s.strays.malformed_frame);
+    judgement.add(Status::Warn, counted(malformed, "frame") + " of RoCE without a sound BTH",
+                  s.strays.malformed_frame);
   if (!s.icrc.bad)
-    return verdict;
-  verdict.add(Status::Fail, fmt::format("{} of {} {} wrong", s.icrc.bad, s.icrc.checked,
-                                        verb(s.icrc.bad, "is", "are")));
+    return judgement;
+  judgement.add(Status::Fail, fmt::format("{} of {} {} wrong", s.icrc.bad, s.icrc.checked,
+                                          verb(s.icrc.bad, "is", "are")));
   for (const auto &[hosts, streams] : by_hosts(s)) {
     uint64_t bad = 0, frame = 0;
     for (const roce_stream *stream : streams) {
@@ -181,9 +181,9 @@ Verdict icrc(const Facts &facts) {
         frame = traffic.bad_icrc_frame;
     }
     if (bad)
-      verdict.add(Status::Fail, fmt::format("{}: {}", text_of(hosts), bad), frame);
+      judgement.add(Status::Fail, fmt::format("{}: {}", text_of(hosts), bad), frame);
   }
-  return verdict;
+  return judgement;
 }
 
 } // namespace xr::checks

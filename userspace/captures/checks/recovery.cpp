@@ -8,7 +8,7 @@
 
 #include "base/counted.h"
 #include "checks/hosts.h"
-#include "checks/verdict.h"
+#include "checks/judgement.h"
 
 namespace xr::checks {
 
@@ -89,7 +89,7 @@ bool has_requests(const Snapshot &snapshot) {
 }
 
 // NAKs, implied ones and RNR NAKs after which only a timer made the requester send again.
-void add_not_obeyed(const Episodes &episodes, Verdict &verdict) {
+void add_not_obeyed(const Episodes &episodes, Judgement &judgement) {
   std::array<uint64_t, ROCE_CAUSES> timers{}, all{};
   std::array<uint64_t, ROCE_CAUSES> frames{};
   for (const EpisodeRow &row : episodes.episodes) {
@@ -102,44 +102,44 @@ void add_not_obeyed(const Episodes &episodes, Verdict &verdict) {
       {ROCE_CAUSE_NAK, "NAKs"}, {ROCE_CAUSE_READ, "implied NAKs"}, {ROCE_CAUSE_RNR, "RNR NAKs"}};
   for (const auto &[cause, name] : kAsked)
     if (timers[cause])
-      verdict.add(Status::Warn,
-                  fmt::format("{} of {} {} brought nothing, a timer did: lost after this tap, or "
-                              "not obeyed",
-                              timers[cause], all[cause], name),
-                  frames[cause]);
+      judgement.add(Status::Warn,
+                    fmt::format("{} of {} {} brought nothing, a timer did: lost after this tap, or "
+                                "not obeyed",
+                                timers[cause], all[cause], name),
+                    frames[cause]);
 }
 
 } // namespace
 
-Verdict go_back_n(const Facts &facts) {
+Judgement go_back_n(const Facts &facts) {
   if (!facts.episodes)
     return {Status::Unknown, "QP pairs were not followed"};
   const Episodes &episodes = *facts.episodes;
   const bool answered = std::ranges::any_of(episodes.pairs, &PairRow::answers);
   if (!answered || !has_requests(facts.snapshot))
     return {Status::Unknown, "no RC or XRC requests with their answers"};
-  Verdict verdict(Status::Ok, counted(episodes.episodes.size(), "episode") + ", no finding");
+  Judgement judgement(Status::Ok, counted(episodes.episodes.size(), "episode") + ", no finding");
   std::array<uint64_t, ROCE_FINDINGS> counts{};
   for (const FindingRow &row : episodes.findings)
     if (!of_another_check(row.finding.type) && !counts[row.finding.type % ROCE_FINDINGS]++)
-      verdict.frame(row.finding.frame);
+      judgement.frame(row.finding.frame);
   for (size_t type = 0; type < counts.size(); type++)
     if (counts[type])
-      verdict.add(Status::Fail, fmt::format("{}: {}", kFindingNames[type], counts[type]));
-  add_not_obeyed(episodes, verdict);
-  return verdict;
+      judgement.add(Status::Fail, fmt::format("{}: {}", kFindingNames[type], counts[type]));
+  add_not_obeyed(episodes, judgement);
+  return judgement;
 }
 
-Verdict retries(const Facts &facts) {
+Judgement retries(const Facts &facts) {
   if (!facts.episodes)
     return {Status::Unknown, "QP pairs were not followed"};
   if (facts.episodes->pairs.empty() || !has_requests(facts.snapshot))
     return {Status::Unknown, "no RC or XRC requests"};
-  Verdict verdict(Status::Ok, "no PSN timed out twice");
+  Judgement judgement(Status::Ok, "no PSN timed out twice");
   for (const auto &[key, pair] : retries_of(*facts.episodes)) {
     if (pair.timeouts >= 2) {
       const uint32_t left = kRetries - std::min(kRetries, pair.timeouts);
-      verdict.add(
+      judgement.add(
           left <= kNearError ? Status::Fail : Status::Warn,
           fmt::format("{} is {} from error: PSN {} timed out {} of {} times{}",
                       qp_text(pair.name.key), counted(left, "timeout"), pair.psn, pair.timeouts,
@@ -148,14 +148,15 @@ Verdict retries(const Facts &facts) {
           pair.frame);
     }
     if (pair.rnr_naks >= kRnrStorm)
-      verdict.add(Status::Warn,
-                  fmt::format("{}: {}", qp_text(pair.name.key), counted(pair.rnr_naks, "RNR NAK")),
-                  pair.rnr_frame);
+      judgement.add(
+          Status::Warn,
+          fmt::format("{}: {}", qp_text(pair.name.key), counted(pair.rnr_naks, "RNR NAK")),
+          pair.rnr_frame);
   }
-  return verdict;
+  return judgement;
 }
 
-Verdict rtt(const Facts &facts) {
+Judgement rtt(const Facts &facts) {
   if (!facts.latency)
     return {Status::Unknown, "QP pairs were not timed"};
   std::map<Hosts, uint64_t> p99; // the largest of their QPs
@@ -170,7 +171,7 @@ Verdict rtt(const Facts &facts) {
     return {Status::Unknown,
             fmt::format("{} with {} timed requests; {} are needed",
                         counted(p99.size(), "pair of hosts", "pairs of hosts"), kTimed, kPairs)};
-  Verdict verdict(Status::Ok, "");
+  Judgement judgement(Status::Ok, "");
   uint64_t longest = 0;
   for (const auto &[hosts, time] : p99) {
     std::vector<uint64_t> others;
@@ -181,15 +182,15 @@ Verdict rtt(const Facts &facts) {
     const uint64_t usual = others[others.size() / 2];
     longest = std::max(longest, time);
     if (time >= kSlower * std::max<uint64_t>(usual, 1))
-      verdict.add(Status::Warn,
-                  fmt::format("{}: p99 of request to ACK {:.1f} us, of the others {:.1f} us",
-                              text_of(hosts), static_cast<double>(time) / 1000,
-                              static_cast<double>(usual) / 1000));
+      judgement.add(Status::Warn,
+                    fmt::format("{}: p99 of request to ACK {:.1f} us, of the others {:.1f} us",
+                                text_of(hosts), static_cast<double>(time) / 1000,
+                                static_cast<double>(usual) / 1000));
   }
-  if (verdict.status() == Status::Ok)
+  if (judgement.status() == Status::Ok)
     return {Status::Ok, fmt::format("p99 of request to ACK {:.1f} us at most",
                                     static_cast<double>(longest) / 1000)};
-  return verdict;
+  return judgement;
 }
 
 } // namespace xr::checks

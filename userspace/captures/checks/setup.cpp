@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// To add a check: its function in verdict.h and a file of this folder, its row here, a test in
+// To add a check: its function in judgement.h and a file of this folder, its row here, a test in
 // checks_test with facts that have the fault and that nearly have it.
 #include "checks/setup.h"
 
@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "checks/verdict.h"
+#include "checks/judgement.h"
 
 namespace xr::checks {
 
@@ -15,7 +15,7 @@ namespace {
 
 struct Row {
   const char *name;
-  Verdict (*judge)(const Facts &);
+  Judgement (*judge)(const Facts &);
   const char *bound, *why, *change;
 };
 
@@ -96,7 +96,7 @@ int rank(Status status) {
 
 } // namespace
 
-void Verdict::add(Status status, const std::string &text, uint64_t number) {
+void Judgement::add(Status status, const std::string &text, uint64_t number) {
   if (rank(status) > rank(status_))
     status_ = status;
   frame(number);
@@ -108,7 +108,7 @@ void Verdict::add(Status status, const std::string &text, uint64_t number) {
     value_ += "; ...";
 }
 
-void Verdict::frame(uint64_t number) {
+void Judgement::frame(uint64_t number) {
   if (number && frames_.size() < kFrames && std::ranges::find(frames_, number) == frames_.end())
     frames_.push_back(number);
 }
@@ -116,9 +116,9 @@ void Verdict::frame(uint64_t number) {
 std::vector<SetupCheck> check_setup(const Facts &facts) {
   std::vector<SetupCheck> checks;
   for (const Row &row : kChecks) {
-    const Verdict verdict = row.judge(facts);
-    checks.push_back({row.name, verdict.status(), verdict.value(), row.bound, row.why, row.change,
-                      verdict.frames()});
+    const Judgement judgement = row.judge(facts);
+    checks.push_back({row.name, judgement.status(), judgement.value(), row.bound, row.why,
+                      row.change, judgement.frames()});
   }
   return checks;
 }

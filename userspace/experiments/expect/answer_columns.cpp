@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// To add a column: the struct in model/run_answers.h, what fills it in answers/, a row here,
+// To add a column: the struct in model/run_answers.h, what fills it in run_analysis/, a row here,
 // report/run_answers.cpp; experiment_answers_test, answers_test, run_expect.sh.
 #include "expect/answer_columns.h"
 

@@ -9,6 +9,8 @@
 #include "experiment/read.h"
 #include "parse/value.h"
 #include "parse/words.h"
+#include "parse/yaml.h"
+#include "wire/delivery_trace.h"
 #include "wire/link_words.h"
 
 namespace xr::experiment {
@@ -127,6 +129,18 @@ Status read_kind(const YamlReader &reader, const YAML::Node &node, Kind kind, To
   return {};
 }
 
+// The files of delivery opportunities that links follow.
+Status read_trace(const std::string &name, const std::string &directory,
+                  simulate::Scenario &scenario) {
+  if (name.empty() || scenario.traces.contains(name))
+    return {};
+  const bool absolute = name.starts_with('/') || directory.empty();
+  const auto text = XR_TRY(parse::read_file(absolute ? name : directory + "/" + name));
+  auto trace = XR_TRY(wire::parse_trace(text).in(name));
+  scenario.traces[name] = std::make_shared<const wire::DeliveryTrace>(std::move(trace));
+  return {};
+}
+
 } // namespace
 
 Status read_topology(const YamlReader &reader, const YAML::Node &node, Topology &topology) {
@@ -203,6 +217,15 @@ Status read_queues(const YamlReader &reader, const YAML::Node &node, simulate::S
       return reader.at(pair.first, name.error());
     scenario.queues[name.get()] = std::move(spec).get();
   }
+  return {};
+}
+
+Status read_traces(const std::string &directory, simulate::Scenario &scenario, std::string &last) {
+  for (const auto &[queue, spec] : scenario.queues)
+    XR_TRY(read_trace(last = spec.trace, directory, scenario).in(fmt::format("queue {}", queue)));
+  for (const simulate::Event &event : scenario.schedule)
+    XR_TRY(read_trace(last = event.link.trace, directory, scenario)
+               .in(fmt::format("link {}", event.target)));
   return {};
 }
 

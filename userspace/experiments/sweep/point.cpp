@@ -7,9 +7,32 @@
 
 #include "sweep/point.h"
 
+// What is passed on, by name. Unset: null.
+template <typename T> struct nlohmann::adl_serializer<std::optional<T>> {
+  static void to_json(json &to, const std::optional<T> &value) {
+    to = value ? json(*value) : json();
+  }
+  static void from_json(const json &from, std::optional<T> &value) {
+    value = from.is_null() ? std::nullopt : std::optional(from.get<T>());
+  }
+};
+
+namespace xr {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ExperimentCheck, text, outcome, value, bound, row, t_ns, why,
+                                   value_text, bound_text, capture, frame, unit)
+
+} // namespace xr
+
 namespace xr::sweep {
 
 using namespace report;
+using nlohmann::json;
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SweepHistogram, counts, mean)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SweepNumbers, rate, least_rate, most_rate, jain, queue,
+                                   queue_mean, utilisation, wall_s, queue_p99, queue_max, marked,
+                                   cnps, drops, retransmitted, fct_ns, backlog)
 
 namespace {
 
@@ -57,91 +80,27 @@ SweepNumbers numbers_of(const ExperimentMeasurement &m) {
   return n;
 }
 
-using nlohmann::json;
-
-template <typename T> json maybe(const std::optional<T> &value) {
-  return value ? json(*value) : json();
-}
-
-template <typename T> std::optional<T> optional(const json &value) {
-  return value.is_null() ? std::nullopt : std::optional(value.get<T>());
-}
-
-json packed(const ExperimentCheck &c) {
-  return {c.text,         static_cast<int>(c.outcome),
-          maybe(c.value), maybe(c.bound),
-          c.row,          maybe(c.t_ns),
-          c.why,          c.value_text,
-          c.bound_text,   c.capture,
-          c.frame,        c.unit};
-}
-
-ExperimentCheck unpacked(const json &c) {
-  return {c[0],
-          static_cast<ExperimentCheck::Outcome>(c[1].get<int>()),
-          optional<double>(c[2]),
-          optional<double>(c[3]),
-          c[4],
-          optional<uint64_t>(c[5]),
-          c[6],
-          c.at(7),
-          c.at(8),
-          c.at(9),
-          c.at(10),
-          false,
-          c.at(11)};
-}
-
-json packed(const SweepHistogram &h) { return {h.counts, h.mean}; }
-
-SweepHistogram unpacked_histogram(const json &h) {
-  return {h.at(0).get<std::vector<std::pair<uint64_t, uint64_t>>>(), h.at(1)};
-}
-
 } // namespace
 
 std::string pack_point(const ExperimentResult &result) {
-  const SweepNumbers n = numbers_of(result.measured);
-  json checks = json::array();
-  for (const ExperimentCheck &check : result.checks)
-    checks.push_back(packed(check));
-  const json all = {result.name,
-                    static_cast<int>(result.verdict),
-                    result.measured.why_void,
-                    checks,
-                    result.seed,
-                    {n.rate, n.least_rate, n.most_rate, maybe(n.jain), n.queue, n.queue_mean,
-                     n.utilisation, n.wall_s, n.queue_p99, n.queue_max, n.marked, n.cnps, n.drops,
-                     n.retransmitted, packed(n.fct_ns), packed(n.backlog)}};
+  const json all = {{"name", result.name},
+                    {"verdict", result.verdict},
+                    {"why_void", result.measured.why_void},
+                    {"checks", result.checks},
+                    {"seed", result.seed},
+                    {"numbers", numbers_of(result.measured)}};
   return all.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 bool unpack_point(const std::string &text, SweepPoint &point) {
   try {
     const json all = json::parse(text);
-    point.result.name = all.at(0);
-    point.result.verdict = static_cast<Verdict>(all.at(1).get<int>());
-    point.result.measured.why_void = all.at(2).get<std::vector<std::string>>();
-    for (const json &check : all.at(3))
-      point.result.checks.push_back(unpacked(check));
-    point.seed = all.at(4);
-    const json &n = all.at(5);
-    point.numbers = {n.at(0),
-                     n.at(1),
-                     n.at(2),
-                     optional<double>(n.at(3)),
-                     n.at(4),
-                     n.at(5),
-                     n.at(6),
-                     n.at(7),
-                     n.at(8),
-                     n.at(9),
-                     n.at(10),
-                     n.at(11),
-                     n.at(12),
-                     n.at(13),
-                     unpacked_histogram(n.at(14)),
-                     unpacked_histogram(n.at(15))};
+    all.at("name").get_to(point.result.name);
+    all.at("verdict").get_to(point.result.verdict);
+    all.at("why_void").get_to(point.result.measured.why_void);
+    all.at("checks").get_to(point.result.checks);
+    all.at("seed").get_to(point.seed);
+    all.at("numbers").get_to(point.numbers);
     point.result.measured.wall_s = point.numbers.wall_s;
     return true;
   } catch (const json::exception &) {

@@ -138,7 +138,7 @@ std::string psns(uint32_t first, uint32_t count) {
 
 double rnr_timer_ms(uint8_t syndrome) { return roce_rnr_us(syndrome) / 1000.0; }
 
-// To add an event: roce_event_type, track.h, its name here, event.cpp or found_event.cpp;
+// To add an event: roce_event_type, track.h, its name here, reports.cpp or found_event.cpp;
 // account_test, golden files.
 std::string event_name(unsigned type) {
   constexpr std::array<const char *, ROCE_EVENT_TYPES> kNames = {

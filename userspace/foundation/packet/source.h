@@ -7,12 +7,11 @@
 #include <cstdint>
 #include <span>
 
+#include "base/time.h"
 #include "packet/template.h"
 #include "roce/parse.h"
 
 namespace xr::packet {
-
-constexpr uint64_t kNever = UINT64_MAX;
 
 // Deliberate damage to a packet.
 enum class Damage : uint8_t { None, Icrc, Pad };

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/time.h"
 #include "packet/peer_map.h"
 #include "rate/dcqcn_parameters.h"
 
@@ -36,8 +37,6 @@ struct CnpPacing {
 // `Owed`: what the caller needs to send a CNP later.
 template <typename Owed = std::monostate> class BasicNotificationPoint {
 public:
-  static constexpr uint64_t kNever = UINT64_MAX;
-
   // `entries`: the maximum number of streams or pairs that are remembered.
   BasicNotificationPoint(const CnpPacing &pacing, size_t entries)
       : pacing_(pacing), streams_(entries) {

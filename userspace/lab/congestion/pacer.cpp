@@ -70,7 +70,7 @@ void Pacer::sent_in_burst(uint64_t now, uint32_t frame_bytes) {
   }
   placed_ = 0;
   if (++burst_ == pacing_.bursts)
-    due_ = packet::kNever;
+    due_ = kNever;
   else
     due_ = (top_ ? std::max(now, due_) : due_) + pacing_.burst_gap_ns;
 }

@@ -17,7 +17,7 @@ public:
 
   // The first packet is due at `now` plus `start_ns` of the pacing.
   void start(uint64_t now);
-  uint64_t due() const { return due_; } // packet::kNever: all bursts are sent
+  uint64_t due() const { return due_; } // kNever: all bursts are sent
   // The schedule ends at `time`: what is late then is sent, or given up, up to there.
   void end_at(uint64_t time) { end_ = time; }
   // The flow had nothing to send before `time`: it does not catch up.
@@ -73,7 +73,7 @@ private:
   uint32_t per_byte_ = 0, per_packet_ = 0;
   uint64_t step_ = 0;
   uint64_t begin_ = 0, due_ = 0, fraction_ = 0;
-  uint64_t end_ = packet::kNever;
+  uint64_t end_ = kNever;
   uint64_t slipped_ = 0;
   uint64_t sent_ = 0;   // Poisson: intervals drawn so far
   uint64_t burst_ = 0;  // bursts finished

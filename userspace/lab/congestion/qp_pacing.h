@@ -92,7 +92,7 @@ public:
 private:
   struct Qp {
     uint64_t due = 0;
-    uint64_t wake_at = RateControl::kNever; // of `control`, as of its last report
+    uint64_t wake_at = kNever; // of `control`, as of its last report
     uint64_t begun = 0;
     uint64_t window = XDP_ROCE_UNLIMITED; // as of the last report
     double fraction = 0;                  // of a nanosecond, not yet in `due`

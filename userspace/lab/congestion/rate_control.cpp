@@ -6,7 +6,6 @@
 #include "congestion/copa.h"
 #include "congestion/dcqcn.h"
 #include "congestion/dctcp.h"
-#include "congestion/fixed.h"
 #include "congestion/hpcc.h"
 #include "congestion/plugin_control.h"
 #include "congestion/swift.h"
@@ -17,6 +16,25 @@ namespace xr::congestion {
 namespace {
 
 constexpr double kBitsOfByte = 8;
+
+// `cc fixed`: a QP keeps the rate that was asked for, whatever the network reports.
+class FixedRate final : public RateControl {
+public:
+  // `rate` in the units of RateControl::rate().
+  explicit FixedRate(double rate) { publish(rate); }
+  void start(uint64_t now) override { begin_ = now; }
+  void cnp(uint64_t) override { cnps_++; }
+  ControlState state(uint64_t now) const override {
+    ControlState state;
+    state.rate = state.target = rate();
+    state.rate_seconds = rate() * static_cast<double>(now - begin_) * 1e-9;
+    state.cnps = state.cnps_unused = cnps_;
+    return state;
+  }
+
+private:
+  uint64_t begin_ = 0, cnps_ = 0;
+};
 
 // Makes controls of class C, which share the settings and know the QP.
 template <class C, class Settings> auto sharing(Settings settings, const xdp_roce_qp &qp) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 
+#include "base/time.h"
 #include "rate/control.h"
 #include "xdp-roce/congestion.h"
 
@@ -31,8 +32,6 @@ using Loss = xdp_roce_loss;
 
 class RateControl {
 public:
-  static constexpr uint64_t kNever = UINT64_MAX;
-
   RateControl() = default;
   RateControl &operator=(const RateControl &) = delete;
   virtual ~RateControl() = default;

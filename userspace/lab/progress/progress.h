@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "base/ring.h"
+#include "base/time.h"
 #include "job/job.h"
 
 namespace xr::progress {
 
 class JobProgress {
 public:
-  static constexpr uint64_t kNever = UINT64_MAX;
   // When an operation began and ended, ns; kNever: not yet.
   struct Times {
     uint64_t begun = kNever, sent = kNever, complete = kNever;

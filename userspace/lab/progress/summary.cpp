@@ -16,7 +16,6 @@ using job::Operation;
 using Why = ExperimentJob::Why;
 using Interval = std::pair<uint64_t, uint64_t>;
 
-constexpr uint64_t kNever = JobProgress::kNever;
 // What is less of a step is no reason.
 constexpr double kLeastShare = 0.01;
 constexpr size_t kMostSpans = 20'000;

@@ -63,10 +63,10 @@ void CmConnector::arm(uint64_t now, End &end, uint64_t wait_ns) {
 }
 
 void CmConnector::disarm(End &end) {
-  if (end.due == packet::kNever)
+  if (end.due == kNever)
     return;
   timers_.erase({end.due, index_of(end)});
-  end.due = packet::kNever;
+  end.due = kNever;
   awaited_--;
 }
 
@@ -223,7 +223,7 @@ std::optional<CmConnector::Mad> CmConnector::next(uint64_t now) {
 uint64_t CmConnector::wake_at() const {
   if (queue_from_ < queue_.size())
     return 0;
-  return timers_.empty() ? packet::kNever : timers_.begin()->first;
+  return timers_.empty() ? kNever : timers_.begin()->first;
 }
 
 void CmConnector::disconnect(uint64_t now) {

@@ -73,7 +73,7 @@ private:
     CmEnd what;
     State state = State::New;
     uint32_t id = 0, peer_id = 0, psn = 0;
-    uint64_t transaction = 0, due = packet::kNever;
+    uint64_t transaction = 0, due = kNever;
     uint32_t sends = 0;
     CmPeer peer;
   };

@@ -104,7 +104,7 @@ void CmSource::advance(uint64_t now) {
     phase_ = Phase::Ending;
     connector_.disconnect(now);
   }
-  if (phase_ == Phase::Ending && connector_.all_ended() && connector_.wake_at() == packet::kNever)
+  if (phase_ == Phase::Ending && connector_.all_ended() && connector_.wake_at() == kNever)
     phase_ = Phase::Done;
 }
 
@@ -139,7 +139,7 @@ uint64_t CmSource::wake_at() const {
   if (phase_ == Phase::New)
     return 0;
   if (phase_ == Phase::Done)
-    return packet::kNever;
+    return kNever;
   if ((phase_ == Phase::Connecting && connector_.settled()) ||
       (phase_ == Phase::Sending && (source_->done() || connector_.all_ended())) ||
       (phase_ == Phase::Ending && connector_.all_ended()))

@@ -104,7 +104,7 @@ void OpenSource::State::took_turn(uint64_t now) {
   const uint64_t due = flow.due();
   root.turn = turn++;
   root.due = flow.top() ? std::max(due, now) : due;
-  if (due == packet::kNever) {
+  if (due == kNever) {
     root = heap.back();
     heap.pop_back();
   }
@@ -196,7 +196,7 @@ uint64_t OpenSource::wake_at() const {
   if (!state_->started)
     return 0;
   if (state_->heap.empty())
-    return packet::kNever;
+    return kNever;
   const uint64_t due = state_->heap.front().due;
   return state_->total ? std::max(due, state_->total->due()) : due;
 }

@@ -129,7 +129,7 @@ private:
   bool finished_ = false; // qps_ contains QPs without packets
   uint32_t varied_ = 0;
   size_t at_ = 0; // index of the current QP
-  uint64_t end_ = packet::kNever;
+  uint64_t end_ = kNever;
   Ring<uint32_t> due_qps_; // with qp_pacing_: QPs that may send now
   std::vector<Qp> qps_;
   std::vector<Plan> plans_; // indexed by a hash of the size

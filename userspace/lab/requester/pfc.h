@@ -54,7 +54,7 @@ private:
   bool storm_;
   uint64_t count_, duration_ns_;
   congestion::Pacer pacer_;
-  uint64_t end_ = packet::kNever;
+  uint64_t end_ = kNever;
   bool started_ = false, over_ = false, unflushed_ = false;
   uint64_t flushed_ = 0; // time of the last frame; 0: none
   SendCounts counts_;

@@ -100,9 +100,9 @@ void PlainSource::start(size_t index, uint64_t now) {
   flow.counts.state = PlainState::Started;
   flow.due = now + span.delay.ns(flow.plan.line_bits);
   flow.due_part = 0;
-  flow.end = span.kind == FrameSpan::Kind::Time ? flow.due + span.ns : packet::kNever;
+  flow.end = span.kind == FrameSpan::Kind::Time ? flow.due + span.ns : kNever;
   if (!flow.rate) // 0 percent: it waits for its end
-    flow.due = packet::kNever;
+    flow.due = kNever;
   flow.in_burst = flow.bursts = 0;
   enqueue(index);
   forget_stale();
@@ -130,7 +130,7 @@ void PlainSource::resume(size_t index, uint64_t now) {
     return;
   flow.counts.state = PlainState::Started;
   for (uint64_t *time : {&flow.due, &flow.end})
-    if (*time != packet::kNever)
+    if (*time != kNever)
       *time += now - flow.paused_at;
   enqueue(index);
 }
@@ -143,7 +143,7 @@ void PlainSource::enqueue(size_t index) {
   Flow &flow = flows_[index];
   const uint64_t at = std::min(flow.due, flow.end);
   flow.epoch++;
-  if (at != packet::kNever)
+  if (at != kNever)
     queue_.push({.at = at, .flow = index, .epoch = flow.epoch});
 }
 
@@ -215,7 +215,7 @@ size_t PlainSource::next(uint64_t now, std::span<packet::Outgoing> out) {
     Flow &flow = flows_[entry.flow];
     if (entry.epoch != flow.epoch)
       continue;
-    if (flow.due != packet::kNever && flow.due + kPatienceNs < now) {
+    if (flow.due != kNever && flow.due + kPatienceNs < now) {
       const uint64_t late = now - kPatienceNs - flow.due;
       flow.due += late;
       flow.counts.slipped_ns += late;
@@ -233,6 +233,6 @@ size_t PlainSource::next(uint64_t now, std::span<packet::Outgoing> out) {
   return made;
 }
 
-uint64_t PlainSource::wake_at() const { return queue_.empty() ? packet::kNever : queue_.top().at; }
+uint64_t PlainSource::wake_at() const { return queue_.empty() ? kNever : queue_.top().at; }
 
 } // namespace xr::requester

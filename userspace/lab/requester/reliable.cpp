@@ -328,7 +328,7 @@ void ReliableSource::State::run_timers(uint64_t now) {
     ReliableQp &qp = qps_[due.index];
     if (qp.armed != due.time)
       continue;
-    qp.armed = packet::kNever;
+    qp.armed = kNever;
     expire(now, due.index);
     settle(due.index);
   }
@@ -349,10 +349,10 @@ void ReliableSource::State::expire(uint64_t now, uint32_t index) {
 void ReliableSource::State::run_ends(uint64_t now) {
   if (now < next_end_)
     return;
-  next_end_ = packet::kNever;
+  next_end_ = kNever;
   const uint64_t drain = reliability_.drain_ns;
   for (ReliableFlow &state : states_) {
-    if (state.end_at == packet::kNever || state.drained)
+    if (state.end_at == kNever || state.drained)
       continue;
     if (now < state.end_at) {
       next_end_ = std::min(next_end_, state.end_at);
@@ -376,7 +376,7 @@ uint64_t ReliableSource::State::wake_at() const {
   if (!started_)
     return 0;
   if (done())
-    return packet::kNever;
+    return kNever;
   uint64_t at = std::min(next_end_, notification_point_.wake_at());
   if (!cnps_.empty())
     at = std::min(at, cnps_due());

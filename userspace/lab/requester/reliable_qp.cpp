@@ -352,10 +352,10 @@ void ReliableQp::answer_missing(const ReliableContext &c) {
 
 uint64_t ReliableQp::timer(const ReliableContext &c) const {
   if (failed_)
-    return packet::kNever;
+    return kNever;
   if (waiting_)
     return rnr_until_;
-  return asked_ > oldest_ && c.timeout_ns ? since_ + c.timeout_ns : packet::kNever;
+  return asked_ > oldest_ && c.timeout_ns ? since_ + c.timeout_ns : kNever;
 }
 
 void ReliableQp::expire(uint64_t now, const ReliableContext &c) {

@@ -242,11 +242,11 @@ void ReliableSource::State::handed_out(uint64_t now, ReliableFlow &state,
   if (!state.pacer.top())
     total_.not_before(std::min(now, state.pacer.due()));
   total_.sent(now, bytes);
-  if (state.pacer.due() == packet::kNever)
+  if (state.pacer.due() == kNever)
     return;
   state.pacer.not_before(state.resumed());
   state.pacer.sent(now, bytes);
-  if (state.pacer.due() == packet::kNever)
+  if (state.pacer.due() == kNever)
     close(state);
 }
 

@@ -67,7 +67,7 @@ struct ReliableFlow {
   FlowFrames *frames;
   FlowLosses losses;
   uint32_t unbegun = 0; // QPs with messages not begun
-  uint64_t end_at = packet::kNever;
+  uint64_t end_at = kNever;
   bool drained = false;   // drain_ns has expired
   uint16_t next_port = 0; // PortChoice::Vary
 
@@ -80,7 +80,7 @@ struct ReliableFlow {
   }
   // Packets that remain after the pacer's last burst are not paced.
   uint64_t due() const {
-    const uint64_t flow_due = std::max(pacer.due() == packet::kNever ? 0 : pacer.due(), resumed());
+    const uint64_t flow_due = std::max(pacer.due() == kNever ? 0 : pacer.due(), resumed());
     if (!qp_pacing || !ready.empty() || !extra.empty())
       return flow_due;
     return std::max(flow_due, qp_pacing->next_due());
@@ -174,7 +174,7 @@ private:
   Timers waiting_;        // flows not due yet
   Ring<uint32_t> active_; // flows that are due
   uint32_t live_flows_ = 0, busy_qps_ = 0;
-  uint64_t next_end_ = packet::kNever; // earliest end of a flow or of its drain time
+  uint64_t next_end_ = kNever;         // earliest end of a flow or of its drain time
   uint64_t now_ = 0;                   // of the last call
   std::span<const xdp_roce_hop> hops_; // of the next received frame
   const packet::Pauses *pauses_ = nullptr;

@@ -230,7 +230,7 @@ void ReplaySource::advance(uint64_t now, uint32_t length) {
 size_t ReplaySource::next(uint64_t now, std::span<packet::Outgoing> out) {
   if (!start_) {
     start_ = now;
-    end_ = duration_ns_ ? now + duration_ns_ : packet::kNever;
+    end_ = duration_ns_ ? now + duration_ns_ : kNever;
     pacer_.start(now);
     pacer_.end_at(end_);
   }
@@ -249,7 +249,7 @@ size_t ReplaySource::next(uint64_t now, std::span<packet::Outgoing> out) {
 
 uint64_t ReplaySource::wake_at() const {
   if (done())
-    return packet::kNever;
+    return kNever;
   return start_ ? std::min(due(), end_) : 0;
 }
 

@@ -64,7 +64,7 @@ private:
   congestion::Pacer pacer_;
   size_t at_ = 0;
   uint64_t loop_ = 0;
-  uint64_t end_ = packet::kNever;
+  uint64_t end_ = kNever;
   bool over_ = false;
   uint64_t start_ = 0;     // start of this loop; 0: not begun
   uint64_t length_ns_ = 0; // duration of a loop

@@ -99,7 +99,7 @@ size_t VerifySource::next(uint64_t now, std::span<packet::Outgoing> out) {
 
 uint64_t VerifySource::wake_at() const {
   if (over_)
-    return packet::kNever;
+    return kNever;
   return !source_ || source_->done() ? 0 : source_->wake_at();
 }
 

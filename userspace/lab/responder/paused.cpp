@@ -46,7 +46,7 @@ void Responder::State::take_resumed(uint64_t now) {
 }
 
 uint64_t Responder::State::resumes_at() const {
-  uint64_t at = packet::kNever;
+  uint64_t at = kNever;
   for (uint32_t left = waiting_; left; left &= left - 1)
     at = std::min(at, options.pauses->until(static_cast<unsigned>(std::countr_zero(left))));
   return at;

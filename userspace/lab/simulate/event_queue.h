@@ -8,12 +8,12 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/time.h"
+
 namespace xr::simulate {
 
 class EventQueue {
 public:
-  static constexpr uint64_t kNever = UINT64_MAX;
-
   // At most 2^24 entities.
   explicit EventQueue(size_t entities)
       : leaves_(std::bit_ceil(std::max<size_t>(entities, 2))), keys_(2 * leaves_, kEmpty) {}

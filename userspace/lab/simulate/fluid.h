@@ -9,12 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/time.h"
+
 namespace xr::simulate {
 
 class Fluid {
 public:
-  static constexpr uint64_t kNever = UINT64_MAX;
-
   // `rates`: of the links, bit/s.
   explicit Fluid(std::vector<double> rates);
 

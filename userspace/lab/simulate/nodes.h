@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/ring.h"
+#include "base/time.h"
 #include "model/experiment.h"
 #include "progress/progress.h"
 #include "requester/requester.h"
@@ -22,7 +23,6 @@
 
 namespace xr::simulate {
 
-inline constexpr uint64_t kNever = UINT64_MAX;
 inline constexpr uint32_t kNone = UINT32_MAX;
 
 // The end of a wire from which its frames leave.

@@ -2,8 +2,8 @@
 // A part of a simulated network: nodes, the links that leave them, and their events in the order of
 // their times. A world has one part, or many that run at the same time (windows.h): what a part
 // changes is its own, except for what it puts into the boxes of links to other parts, and into its
-// notes. part.cpp: the way of frames; host.cpp: what hosts send and receive; passing.cpp: rules and
-// captures; routing.cpp: paths; hops.cpp: telemetry; crossing.cpp: to other parts.
+// notes. part.cpp: the way of frames; host.cpp: what hosts send and receive;
+// rules_and_captures.cpp; routing.cpp: paths; hops.cpp: telemetry; crossing.cpp: to other parts.
 #pragma once
 
 #include <algorithm>
@@ -110,7 +110,7 @@ private:
   uint32_t qp_of(const HeldFrame &held);
   uint32_t flowlet_wire(Router &at, uint32_t route, uint64_t flow);
 
-  // passing.cpp
+  // rules_and_captures.cpp
   void pass(uint32_t wire, wire::Frame &frame);
   void meet_rules(Point &point, wire::Frame &frame);
   void leave_rules(Point &point, wire::Frame &frame);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The running simulation: the parts of the network, and what happens between their events. run.cpp:
 // the loop over windows and actions; build.cpp: makes it from a scenario; division.cpp: into parts;
-// jobs.cpp: what waits for what; flowing.cpp: without packets; flows.cpp: begin and end of flows;
-// routing.cpp: paths and failures; measure.cpp: what is reported.
+// jobs.cpp: what waits for what; fluid_flows.cpp: without packets; flows.cpp: begin and end of
+// flows; routing.cpp: paths and failures; measure.cpp: what is reported.
 #pragma once
 
 #include <cstdint>
@@ -116,7 +116,7 @@ private:
   void reroute();
   std::optional<double> flow_imbalance() const;
 
-  // passing.cpp
+  // rules_and_captures.cpp
   Status build_points();
   Status build_rules();
   Status build_captures();
@@ -156,7 +156,7 @@ private:
   void measure_jobs(std::vector<ExperimentJob> &rows) const;
   void fill_links(uint32_t flow, progress::Way &way) const;
 
-  // flowing.cpp
+  // fluid_flows.cpp
   Status check_fluid() const;
   Status build_fluid();
   void run_fluid_event();

@@ -52,7 +52,7 @@ size_t Neighbours::next(uint64_t now, std::span<packet::Outgoing> out) {
 }
 
 uint64_t Neighbours::wake_at() const {
-  uint64_t at = packet::kNever;
+  uint64_t at = kNever;
   for (const Asked &asked : asked_)
     if (!asked.mac && asked.tries < kTries)
       at = std::min(at, asked.next);

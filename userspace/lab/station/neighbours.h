@@ -38,7 +38,7 @@ public:
   }
   size_t next(uint64_t now, std::span<packet::Outgoing> out) override;
   uint64_t wake_at() const override;
-  bool done() const override { return settled(packet::kNever); }
+  bool done() const override { return settled(kNever); }
 
 private:
   struct Asked {

@@ -5,10 +5,9 @@
 
 #include <cstdint>
 
-namespace xr::wire {
+#include "base/time.h"
 
-// No event is due.
-inline constexpr uint64_t kNever = UINT64_MAX;
+namespace xr::wire {
 
 inline constexpr uint8_t kNoPcp = 0xff;  // the frame has no VLAN tag
 inline constexpr uint8_t kNoDscp = 0xff; // the frame is not an IP packet

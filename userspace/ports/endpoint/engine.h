@@ -62,7 +62,7 @@ private:
   void neighbour(std::span<const uint8_t> frame);
   size_t send(uint64_t now);
   void write(const packet::Outgoing &packet);
-  void note_time(const packet::Outgoing &packet, uint64_t now);
+  void count_lateness(const packet::Outgoing &packet, uint64_t now);
   Status idle(uint64_t now);
   void call_reader();
   void set_running(bool running);

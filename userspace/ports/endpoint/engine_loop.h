@@ -83,7 +83,7 @@ uint64_t BasicEngine<Socket, Clock>::receive(uint64_t now) {
 }
 
 template <typename Socket, typename Clock>
-void BasicEngine<Socket, Clock>::note_time(const packet::Outgoing &packet, uint64_t now) {
+void BasicEngine<Socket, Clock>::count_lateness(const packet::Outgoing &packet, uint64_t now) {
   if (last_due_) {
     const auto asked = static_cast<int64_t>(packet.due - last_due_);
     const auto got = static_cast<int64_t>(now - last_sent_);
@@ -136,7 +136,7 @@ template <typename Socket, typename Clock> size_t BasicEngine<Socket, Clock>::se
   for (size_t i = 0; i < count; i++) {
     write(batch_[i]);
     if (batch_[i].due)
-      note_time(batch_[i], now);
+      count_lateness(batch_[i], now);
   }
   return count;
 }

@@ -371,7 +371,7 @@ template <typename Socket, typename Clock> void BasicWireDirection<Socket, Clock
 
 template <typename Socket, typename Clock>
 uint64_t BasicWireDirection<Socket, Clock>::next() const {
-  return std::min(stage_.next(), link_ ? link_->next() : wire::kNever);
+  return std::min(stage_.next(), link_ ? link_->next() : kNever);
 }
 
 template <typename Socket, typename Clock>

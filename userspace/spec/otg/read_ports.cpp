@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// ports[] and layer1[].
+// ports[], layer1[] and captures[].
 #include <array>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "otg/read_filters.h"
 #include "otg/reading.h"
 #include "otg/words.h"
 
@@ -12,6 +13,7 @@ namespace xr::otg {
 
 namespace {
 
+constexpr uint64_t kLeastSnap = 14; // an Ethernet header, as of `xdp-roce capture --snap`
 constexpr std::array<const char *, 8> kClasses = {"pfc_class_0", "pfc_class_1", "pfc_class_2",
                                                   "pfc_class_3", "pfc_class_4", "pfc_class_5",
                                                   "pfc_class_6", "pfc_class_7"};
@@ -97,6 +99,28 @@ void read_layer1(Object &root, Reading &reading) {
       port.mtu = mtu;
       port.flow_control = control;
     }
+  });
+}
+
+void read_captures(Object &root, Reading &reading) {
+  std::set<size_t> seen;
+  root.each("captures", "a capture", [&](Object &object) {
+    Capture made;
+    made.name = object.needed_text("name");
+    reading.captures.add(object, "name", made.name, reading.config.captures.size());
+    made.ports = reading.ports.refer_all(object, "port_names");
+    for (const size_t port : made.ports)
+      if (!seen.insert(port).second)
+        object.warning("port_names",
+                       fmt::format("port {} is of a capture before it: it records the frames of "
+                                   "both, as that one says",
+                                   shown(Json(reading.config.ports[port].name))));
+    object.each("filters", "a filter", [&](Object &filter) { read_filter(filter, made.filter); });
+    made.overwrite = object.flag("overwrite", true);
+    made.pcapng = object.word("format", {"pcap", "pcapng"}, 0) == 1;
+    if (const auto bytes = object.maybe_integer("packet_size", kLeastSnap, 65535))
+      made.snaplen = static_cast<uint32_t>(*bytes);
+    reading.config.captures.push_back(std::move(made));
   });
 }
 

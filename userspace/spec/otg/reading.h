@@ -58,8 +58,6 @@ void read_rocev2(Object &device, const std::string &name, Reading &reading);
 void check_qp_numbers(Reading &reading, Findings &findings);
 void read_stateful_flows(Object &root, Reading &reading);
 void read_options(Object &root, Reading &reading);
-// protocols[].rocev2 of a port.
-void read_port_options(Object &rocev2, PortOptions &options);
 void read_captures(Object &root, Reading &reading);
 
 // `ecn` and `ecn_value`: the two bits, ECT(1) where it is absent.

@@ -53,4 +53,13 @@ Document capture_report(const CaptureSummary &c) {
   return document;
 }
 
+void add_split(Document &document, const SplitReport &report) {
+  document.sections.push_back(
+      {"split", "Split",
+       Group{{{"directory", "directory"}, report.directory},
+             count("files", "files", report.files, Hide::Never),
+             count("frames", "frames", report.frames, Hide::Never),
+             lost("left_out", "frames left out: too many files", report.left_out)}});
+}
+
 } // namespace xr::report

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// To add an answer: a struct in model/run_answers.h, filled in answers/trace.cpp (frames one by
-// one), answers.cpp (followed QP pairs) or counts.cpp; its rows here; docs/expectations.md;
+// To add an answer: a struct in model/run_answers.h, filled in run_analysis/trace.cpp (frames one
+// by one), answers.cpp (followed QP pairs) or counts.cpp; its rows here; docs/expectations.md;
 // answers_test, run_lumina.sh.
 #include "report/run_answers.h"
 
