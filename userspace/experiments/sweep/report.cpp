@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/counted.h"
+#include "report/cells.h"
 #include "report/phrases.h"
 #include "sweep/point.h"
 
@@ -42,7 +43,7 @@ std::vector<Value> report_row(const SweepPoint &point) {
           n.rate,
           n.least_rate,
           n.most_rate,
-          n.jain ? Value{*n.jain} : Value{},
+          maybe(n.jain),
           n.queue,
           n.queue_mean,
           n.queue_p99,

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/counted.h"
+#include "report/cells.h"
 #include "sweep/stored_run.h"
 
 namespace xr::sweep {
@@ -71,7 +72,7 @@ std::string percent_text(const RunDifference &run_difference, size_t run) {
 
 Value relative_value(const RunDifference &run_difference, size_t run) {
   const auto relative = run_difference.relative(run);
-  return relative ? Value{*relative} : Value{};
+  return maybe(relative);
 }
 
 std::vector<Value> names_of(const RunDifference &run_difference) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "parse/quantity.h"
+#include "report/cells.h"
 #include "sweep/added_histogram.h"
 #include "sweep/point.h"
 
@@ -47,8 +48,7 @@ std::vector<Value> measures_of(const SweepNumbers &n) {
   AddedHistogram fct_ns, backlog;
   fct_ns.add(n.fct_ns);
   backlog.add(n.backlog);
-  std::vector<Value> values = {n.rate, n.least_rate, n.most_rate, n.jain ? Value{*n.jain} : Value{},
-                               fct_ns.count()};
+  std::vector<Value> values = {n.rate, n.least_rate, n.most_rate, maybe(n.jain), fct_ns.count()};
   fct_ns.append_to(values);
   values.insert(values.end(),
                 {n.queue, n.queue_mean, backlog.quantile(0.5), n.queue_p99, backlog.quantile(0.999),

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/enum_bits.h"
 #include "names/names.h"
+#include "report/cells.h"
 #include "roce/config.h"
 
 namespace xr::report {
@@ -95,8 +96,7 @@ const std::vector<PortColumn> &port_columns() {
   static const std::vector<PortColumn> kColumns = {
       {{"interface", "INTERFACE"}, [](P p) -> Value { return p.ifname; }},
       {json_only("ifindex"), [](P p) -> Value { return uint64_t{p.ifindex}; }},
-      {{"netns", "NETNS", Format::Text, Hide::Zero},
-       [](P p) -> Value { return p.netns.empty() ? Value{} : Value{p.netns}; }},
+      {{"netns", "NETNS", Format::Text, Hide::Zero}, [](P p) -> Value { return known(p.netns); }},
       {json_only("netns_inode"), [](P p) -> Value { return p.netns_inode; }},
       {{"state", "STATE"}, [](P p) -> Value { return std::string(state_name(p.state)); }},
       {{"mode", "MODE"}, mode},
@@ -110,8 +110,7 @@ const std::vector<PortColumn> &port_columns() {
       {json_only("hook_program_names"), [](P p) -> Value { return programs(p); }},
       {{"dispatcher", "DIS-\nPATCHER", Format::Text, Hide::Zero},
        [](P p) -> Value { return p.dispatcher; }},
-      {json_only("alone_because"),
-       [](P p) -> Value { return p.alone.empty() ? Value{} : Value{p.alone}; }},
+      {json_only("alone_because"), [](P p) -> Value { return known(p.alone); }},
       {{"udp_port", "UDP\nPORT", Format::Number},
        [](P p) -> Value { return readable(p, uint64_t{p.udp_port}); }},
       {json_only("tracked"), [](P p) -> Value { return readable(p, p.track); }},
@@ -174,9 +173,7 @@ Document detached_report(const std::vector<DetachReport> &reports) {
   std::vector<std::vector<Value>> rows;
   rows.reserve(reports.size());
   for (const DetachReport &detach_report : reports)
-    rows.push_back({detach_report.ifname,
-                    detach_report.netns.empty() ? Value{} : Value{detach_report.netns},
-                    detach_report.notes});
+    rows.push_back({detach_report.ifname, known(detach_report.netns), detach_report.notes});
   Document document = begin_attachments();
   document.sections.push_back(
       {"detached", "",

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "model/episodes.h"
+#include "report/cells.h"
 
 namespace xr::report {
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/counted.h"
+#include "report/cells.h"
 
 namespace xr::report {
 
@@ -211,8 +212,7 @@ std::vector<Line> lines_of(const Prediction &p) {
        percent(point.closed_form)},
       {"queue_bytes_closed_form", "q*, closed form", whole_bytes(point.queue_closed_form),
        kilobytes(point.queue_closed_form)},
-      {"phase_margin_degrees", "phase margin (linear model)",
-       p.phase_margin ? Value{*p.phase_margin} : Value{},
+      {"phase_margin_degrees", "phase margin (linear model)", maybe(p.phase_margin),
        p.phase_margin ? fmt::format("{:.1f} degrees", *p.phase_margin) : "-"},
       {"kmin_bytes", "Kmin", whole_bytes(p.path.kmin), kilobytes(p.path.kmin)},
       {"kmax_bytes", "Kmax", whole_bytes(p.path.kmax), kilobytes(p.path.kmax)},
@@ -358,7 +358,7 @@ Document prediction_report(const congestion::Question &question, const Answer &a
   if (answer.published)
     columns.push_back({"published", "RANGE x 10, AS CONEXT'16 DREW IT"});
   s.push_back({"table", "", make_table(std::move(columns), std::move(rows)), Where::Text});
-  s.push_back({"why", "note", reason.empty() ? Value{} : Value{reason}, Where::Both, Hide::Zero});
+  s.push_back({"why", "note", known(reason), Where::Both, Hide::Zero});
   s.push_back(series_of(answer.stated));
   return document;
 }

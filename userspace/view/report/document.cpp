@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -33,9 +32,6 @@ bool is_zero(const Value &value) {
       value);
 }
 
-Value known(uint64_t number) { return number ? Value{number} : Value{}; }
-Value known(const std::string &text) { return text.empty() ? Value{} : Value{text}; }
-Value us(double ns) { return std::round(ns) / 1000; }
 Column json_only(const char *key) {
   return {key, "", Format::Text, Hide::Never, Tone::Plain, Where::Json};
 }

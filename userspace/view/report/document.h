@@ -96,11 +96,6 @@ Field count(const char *key, const char *heading, uint64_t value, Hide hide = Hi
 // A counter that should be 0: highlighted when it is not.
 Field lost(const char *key, const char *heading, uint64_t value);
 
-// Cells of what may be unknown: 0, or no text.
-Value known(uint64_t number);
-Value known(const std::string &text);
-// A time in ns as microseconds, rounded to a ns.
-Value us(double ns);
 // A column that text does not have.
 Column json_only(const char *key);
 

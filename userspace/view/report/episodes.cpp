@@ -9,6 +9,7 @@
 
 #include "model/episode_times.h"
 #include "names/names.h"
+#include "report/cells.h"
 #include "report/sections.h"
 #include "report/summary.h"
 
@@ -16,12 +17,10 @@ namespace xr::report {
 
 namespace {
 
-Value qp_of(const PairName &name) { return name.src_qp ? Value{uint64_t{*name.src_qp}} : Value{}; }
+Value qp_of(const PairName &name) { return maybe(name.src_qp); }
 
 // Time since the capture's first frame.
 Value at(uint64_t ns, uint64_t first) { return ns ? Value{ns - std::min(first, ns)} : Value{}; }
-
-Value value_of(const std::optional<uint64_t> &ns) { return ns ? Value{*ns} : Value{}; }
 
 Value paced_by(const CnpRow &row) {
   const char *scope = cnps_paced_by(row);
@@ -115,8 +114,8 @@ void add_row(EpisodeRows &rows, const EpisodeRow &row, const Episodes &found) {
   const uint64_t first = found.first_ns;
   const roce_episode &e = row.episode;
   const EpisodeTimes times = episode_times(e, row.by_timer);
-  const Value generation = value_of(times.nak_generation), reaction = value_of(times.nak_reaction),
-              timeout = value_of(times.timeout), recovery = value_of(times.recovery);
+  const Value generation = maybe(times.nak_generation), reaction = maybe(times.nak_reaction),
+              timeout = maybe(times.timeout), recovery = maybe(times.recovery);
   const uint64_t start = episode_start(e);
 
   rows.begin();

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "base/counted.h"
+#include "report/cells.h"
 #include "report/experiment_tables.h"
 #include "report/job_steps.h"
 #include "report/phrases.h"
@@ -64,10 +65,8 @@ Section expectations_json(const std::vector<ExperimentCheck> &checks) {
   for (const ExperimentCheck &check : checks)
     rows.push_back({check.text, check.outcome == Outcome::Holds,
                     either(check.value, check.value_text), either(check.bound, check.bound_text),
-                    check.row.empty() ? Value{} : Value{check.row}, maybe(check.t_ns),
-                    check.capture.empty() ? Value{} : Value{check.capture},
-                    check.frame ? Value{check.frame} : Value{},
-                    check.why.empty() ? Value{} : Value{check.why}});
+                    known(check.row), maybe(check.t_ns), known(check.capture), known(check.frame),
+                    known(check.why)});
   return {"expectations", "",
           make_table({{"text", ""},
                       {"holds", ""},
@@ -113,7 +112,7 @@ Section prediction_json(const ExperimentPrediction &p) {
                 field("share_bps", maybe(whole(p.share_bps))),
                 field("convergence_ns", maybe(whole(p.convergence_ns))),
                 field("stable", maybe(p.stable)), field("applies", p.applies),
-                field("why", p.why.empty() ? Value{} : Value{p.why})},
+                field("why", known(p.why))},
           Where::Json};
 }
 

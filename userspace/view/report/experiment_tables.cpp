@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/experiment_tables.h"
 
+#include "report/cells.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -96,7 +98,7 @@ Value queue_cell(const ExperimentQueue &q, size_t column) {
   case 12:
     return maybe(q.pfc_sent);
   default:
-    return q.alias.empty() ? Value{} : Value{q.alias};
+    return known(q.alias);
   }
 }
 

@@ -2,7 +2,6 @@
 // For this folder only: the tables of an experiment's rows.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "model/experiment.h"
@@ -15,10 +14,6 @@ namespace xr::report {
 std::string frame_text(const ExperimentCheck &check);
 
 inline constexpr size_t kMostRows = 16; // of flows and queues, in text
-
-template <typename T> Value maybe(const std::optional<T> &value) {
-  return value ? Value{*value} : Value{};
-}
 
 Table flows_table(const ExperimentMeasurement &measured, size_t most);
 // `order`: which queues, by index.

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "report/cells.h"
 #include "report/experiment_tables.h"
 #include "report/phrases.h"
 
@@ -135,9 +136,8 @@ Section steps_section(const std::vector<ExperimentJob> &jobs, Where where, size_
       rows.push_back({job.name, step.name, step.start_ns, maybe(step.end_ns),
                       step.end_ns ? Value{*step.end_ns - step.start_ns} : Value{}, step.compute_ns,
                       step.exchange_ns, step.overlap, step.algbw_bps, step.busbw_bps,
-                      std::string(job_why_name(step.why)), step.excess_ns,
-                      step.rank ? Value{uint64_t{*step.rank}} : Value{},
-                      step.where.empty() ? Value{} : Value{step.where}});
+                      std::string(job_why_name(step.why)), step.excess_ns, maybe(step.rank),
+                      known(step.where)});
     }
   return {where == Where::Json ? "steps" : "steps_text", "",
           make_table({{"job", "JOB"},

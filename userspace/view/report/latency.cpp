@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "names/names.h"
+#include "report/cells.h"
 
 namespace xr::report {
 

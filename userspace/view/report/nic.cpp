@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/nic.h"
 
+#include "report/cells.h"
+
 #include <utility>
 
 #include <fmt/format.h>
@@ -8,8 +10,6 @@
 namespace xr::report {
 
 namespace {
-
-Value wire_of(const NicEquation &e) { return e.wire ? Value{*e.wire} : Value{}; }
 
 double difference(const NicEquation &e) {
   return e.nic >= *e.wire ? static_cast<double>(e.nic - *e.wire)
@@ -29,7 +29,7 @@ Value difference_text(const NicEquation &e) {
 Table equation_rows(const NicReport &nic) {
   Rows rows;
   for (const NicEquation &e : nic.equations)
-    rows.push_back({e.equation, wire_of(e), e.nic, e.wire ? Value{difference(e)} : Value{},
+    rows.push_back({e.equation, maybe(e.wire), e.nic, e.wire ? Value{difference(e)} : Value{},
                     difference_text(e), e.verdict, e.note});
   return make_table(
       {{"equation", "EQUATION"},
@@ -47,7 +47,7 @@ Table equation_rows(const NicReport &nic) {
 void add_nic(Document &document, const NicReport &nic) {
   Nested nested;
   nested.group = {{{"device", ""}, nic.device},
-                  {{"driver", ""}, nic.driver.empty() ? Value{} : Value{nic.driver}},
+                  {{"driver", ""}, known(nic.driver)},
                   {{"seconds", ""}, nic.seconds},
                   {{"note", ""}, nic.note}};
   nested.key = "equations";

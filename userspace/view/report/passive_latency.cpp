@@ -9,6 +9,7 @@
 #include <map>
 
 #include "names/names.h"
+#include "report/cells.h"
 #include "report/sections.h"
 
 namespace xr::report {
@@ -67,8 +68,7 @@ Table timed_streams(const PassiveLatency &found) {
     const PairName &name = row.name;
     Cells &cells = rows.emplace_back();
     cells = {names::address(name.key.src), names::address(name.key.dst),
-             uint64_t{roce_key_qp(&name.key)},
-             name.src_qp ? Value{uint64_t{*name.src_qp}} : Value{}};
+             uint64_t{roce_key_qp(&name.key)}, maybe(name.src_qp)};
     add_passive_times(cells, row.times);
   }
   return make_table(std::move(columns), std::move(rows));

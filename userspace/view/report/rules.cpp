@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/rules.h"
 
+#include "report/cells.h"
+
 namespace xr::report {
 
 namespace {
 
 Value ppm(const RuleRow &rule) {
   const auto parts = parts_per_million(rule);
-  return parts ? Value{*parts} : Value{};
+  return maybe(parts);
 }
 
 } // namespace
@@ -21,8 +23,7 @@ Document rules_report(const std::string &ifname, const std::vector<RuleRow> &rul
   for (const RuleRow &rule : rules)
     rows.push_back({uint64_t{rule.id}, rule.matched, rule.matched_bytes, rule.acted,
                     rule.acted_bytes, ppm(rule), rule.spared, rule.limited, rule.not_applicable,
-                    rule.refused, rule.not_held, rule.name.empty() ? Value{} : Value{rule.name},
-                    rule.enabled, rule.text});
+                    rule.refused, rule.not_held, known(rule.name), rule.enabled, rule.text});
   document.sections.push_back(
       {"rules", "",
        make_table({{"id", "ID", Format::Number},

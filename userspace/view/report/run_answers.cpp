@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "names/names.h"
+#include "report/cells.h"
 #include "report/episodes.h"
 #include "report/experiment_tables.h"
 

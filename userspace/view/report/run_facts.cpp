@@ -6,19 +6,16 @@
 
 #include "base/shell.h"
 #include "names/names.h"
+#include "report/cells.h"
 
 namespace xr::report {
 
 namespace {
 
-template <typename T> Value maybe_number(const std::optional<T> &value) {
-  return value ? Value{*value} : Value{};
-}
-
 Table files_table(const std::vector<RunFacts::File> &files) {
   std::vector<std::vector<Value>> rows;
   for (const RunFacts::File &file : files)
-    rows.push_back({file.name, maybe_number(file.bytes), known(file.sha256)});
+    rows.push_back({file.name, maybe(file.bytes), known(file.sha256)});
   return make_table({{"name", ""}, {"bytes", ""}, {"sha256", ""}}, std::move(rows));
 }
 
@@ -26,7 +23,7 @@ Table ports_of(const std::vector<RunFacts::Port> &ports) {
   std::vector<std::vector<Value>> rows;
   for (const RunFacts::Port &port : ports)
     rows.push_back({port.name, known(port.driver), port.mac, uint64_t{port.mtu},
-                    port.speed_bps ? Value{port.speed_bps} : Value{}, port.offloads});
+                    known(port.speed_bps), port.offloads});
   return make_table(
       {{"name", ""}, {"driver", ""}, {"mac", ""}, {"mtu", ""}, {"speed_bps", ""}, {"offloads", ""}},
       std::move(rows));
@@ -53,7 +50,7 @@ Section run_section(const RunFacts &facts) {
                           field("libxdp", facts.libxdp),
                           field("start", names::utc_time(facts.start_ns)),
                           field("duration_ns", facts.duration_ns), field("clock", facts.clock),
-                          field("seed", maybe_number(facts.seed))},
+                          field("seed", maybe(facts.seed))},
                 .key = "files",
                 .table = files_table(facts.files)};
   nested.more.emplace_back("ports", ports_of(facts.ports));

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/layer1.h"
+#include "report/cells.h"
 #include "report/latency.h"
 #include "report/phrases.h"
 #include "report/processors.h"
@@ -94,8 +95,7 @@ Section port_section(const RunReport &r, bool sockets = true) {
                                                           : "zero-copy in part";
   return {"port", "",
           Group{{{"name", "port"}, r.ifname},
-                {{"xdp", "XDP", Format::Text, Hide::Zero},
-                 r.xdp_mode.empty() ? Value{} : Value{r.xdp_mode}},
+                {{"xdp", "XDP", Format::Text, Hide::Zero}, known(r.xdp_mode)},
                 {{"af_xdp", "AF_XDP", Format::Text, Hide::Zero},
                  sockets ? Value{std::string(transfer)} : Value{}},
                 {{"queues", sockets ? "queues" : "threads", Format::Count}, uint64_t{r.queues}},
@@ -334,7 +334,7 @@ Document send_document(const SendReport &r) {
   const Speed got = speed_between(r.engine.sent, r.engine.sent_bytes, r.seconds);
   add_summary(document, send_summary(r));
   s.push_back({"mode", "", std::string(kKindNames[static_cast<size_t>(r.kind)]), Where::Json});
-  s.push_back({"seed", "", r.seed ? Value{r.seed} : Value{}, Where::Json});
+  s.push_back({"seed", "", known(r.seed), Where::Json});
   s.push_back({"finished", "", Value{r.finished}, Where::Json});
   s.push_back(port_section(r, !r.live));
   add_processors(s, r.processors);

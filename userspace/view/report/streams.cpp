@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "report/cells.h"
 #include "report/sections.h"
 #include "report/stream_columns.h"
 #include "report/summary.h"
@@ -62,7 +63,7 @@ struct StreamRows {
 
   Value qp_number(uint32_t place) const {
     const uint32_t number = place < now.qp_numbers.size() ? now.qp_numbers[place] : 0;
-    return number ? Value{uint64_t{number}} : Value{};
+    return known(number);
   }
 
   Value cell(size_t row, size_t column) const {

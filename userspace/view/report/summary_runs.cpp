@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "report/cells.h"
 #include "report/phrases.h"
 #include "report/runs.h"
 #include "report/summary.h"
@@ -102,7 +103,7 @@ Summary send_summary(const SendReport &r) {
     summary.sentences.push_back("Too slow: " + slow + ".");
   summary.fact("packets", r.engine.sent, "packets");
   summary.fact("messages", r.counts.messages, "messages",
-               r.kind == SendReport::Kind::Reliable && r.expected ? Value{r.expected} : Value{});
+               r.kind == SendReport::Kind::Reliable ? known(r.expected) : Value{});
   summary.fact("sent_again", r.counts.retransmitted, "packets", r.engine.sent);
   summary.fact("timeouts", r.counts.timeouts, "");
   summary.fact("naks", r.counts.naks, "packets");

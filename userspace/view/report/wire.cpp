@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "report/cells.h"
 #include "report/processors.h"
 #include "report/summary.h"
 #include "report/text.h"
@@ -359,12 +360,11 @@ Document link_document(const WirePortReport &port) {
   document.title = fmt::format("link {}", port.ifname);
   document.sections.push_back({"schema", "", Value{uint64_t{1}}, Where::Json});
   add_summary(document, link_summary(port));
-  document.sections.push_back(
-      {"link", "",
-       Group{text_field("port", "port", port.ifname),
-             text_field("peer", "other port", port.peer),
-             {{"words", "link"}, port.link.empty() ? Value{} : Value{port.link}},
-             {{"running", "wire runs"}, port.running}}});
+  document.sections.push_back({"link", "",
+                               Group{text_field("port", "port", port.ifname),
+                                     text_field("peer", "other port", port.peer),
+                                     {{"words", "link"}, known(port.link)},
+                                     {{"running", "wire runs"}, port.running}}});
   if (!port.running && port.counts && port.counts->version && port.counts->out.held_down)
     document.sections.back().note =
         fmt::format("a flap of a wire process that was killed set {0} down: ip link set {0} up, or "
