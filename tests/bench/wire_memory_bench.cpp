@@ -63,7 +63,7 @@ int main() {
               c.in.no_memory, c.in.no_buffer, c.in.ring_full);
   if (auto done = run->close(); !done)
     fail(done.error().message);
-  if (auto done = datapath::detach("c1", ""); !done)
+  if (auto done = datapath::detach({"c1", ""}); !done)
     fail(done.error().message);
   yardsticks__destroy(yard);
   return 0;

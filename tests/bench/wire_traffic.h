@@ -59,19 +59,19 @@ inline void set_link(const char *port, const std::string &text) {
       fail(spec.error().message);
     canonical = wire::link_text(*spec);
   }
-  if (auto done = datapath::set_link_words(port, "", canonical); !done)
+  if (auto done = datapath::set_link_words({port, ""}, canonical); !done)
     fail(done.error().message);
 }
 
 inline void set_rule(const char *port, const std::string &text) {
-  if (auto done = datapath::clear_rules(port, ""); !done)
+  if (auto done = datapath::clear_rules({port, ""}); !done)
     fail(done.error().message);
   if (text.empty())
     return;
   auto rule = impair::parse(parse::split(text));
   if (!rule)
     fail(rule.error().message);
-  if (auto done = datapath::add_rule(port, "", *rule); !done)
+  if (auto done = datapath::add_rule({port, ""}, *rule); !done)
     fail(done.error().message);
 }
 

@@ -108,7 +108,7 @@ int main() {
   if (auto done = run->close(); !done)
     fail(done.error().message);
   for (const char *port : {"a1", "c1", "e1"}) // the other port of a bridge goes with it
-    if (auto done = datapath::detach(port, ""); !done)
+    if (auto done = datapath::detach({port, ""}); !done)
       fail(done.error().message);
   for (yardsticks *yard : yards)
     yardsticks__destroy(yard);

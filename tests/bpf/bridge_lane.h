@@ -134,17 +134,17 @@ protected:
   void add(const std::string &words, const char *ifname = "xr0") {
     auto rule = impair::parse({words});
     ASSERT_OK(rule);
-    auto list = add_rule(ifname, netns_, *rule);
+    auto list = add_rule({ifname, netns_}, *rule);
     ASSERT_OK(list);
   }
   void add_peer_of(const std::string &words, const char *ifname = "xr0") {
     auto peer = impair::parse_peer({words});
     ASSERT_OK(peer);
-    EXPECT_OK(add_peer(ifname, netns_, *peer));
+    EXPECT_OK(add_peer({ifname, netns_}, *peer));
   }
 
   Snapshot snapshot(const char *ifname = "xr0") {
-    auto port = AttachedPort::open(ifname, netns_);
+    auto port = AttachedPort::open({ifname, netns_});
     EXPECT_OK(port);
     if (!port.ok())
       return {};

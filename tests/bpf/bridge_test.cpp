@@ -91,7 +91,7 @@ TEST_F(Bridge, SaysWhoIsBridgedWithWhom) {
     EXPECT_TRUE(port.features & ROCE_FEATURE_FORWARD);
     EXPECT_EQ(port.streams_capacity, 1000u);
   }
-  auto status = status_of("xr1", netns_);
+  auto status = status_of({"xr1", netns_});
   ASSERT_OK(status);
   EXPECT_EQ(status->peer, "xr0");
   EXPECT_EQ(status->peer_ifindex, static_cast<unsigned>(ifindex("xr0")));
@@ -104,7 +104,7 @@ TEST_F(Bridge, DetachedTogetherAndNothingIsLeft) {
   add("duplicate");
   const Ids a = ids_of("xr0"), b = ids_of("xr1");
   ASSERT_FALSE(a.maps.empty());
-  auto gone = detach("xr1", netns_);
+  auto gone = detach({"xr1", netns_});
   ASSERT_OK(gone);
   EXPECT_EQ(gone->other, "xr0");
   EXPECT_EQ(hook_of("xr1"), 0u);
@@ -132,7 +132,7 @@ TEST_F(Bridge, OnePortDeleted) {
   ASSERT_NO_FATAL_FAILURE(build());
   const Ids a = ids_of("xr0"), b = ids_of("xr1");
   ASSERT_EQ(ip("link del xr1"), 0);
-  auto port = status_of("xr0", netns_);
+  auto port = status_of({"xr0", netns_});
   ASSERT_OK(port);
   EXPECT_EQ(port->state, AttachState::Attached);
   EXPECT_NE(port->peer_ifindex, 0u);
@@ -157,7 +157,7 @@ TEST_F(Bridge, OnePortDeleted) {
   left_->send(send(5));
   EXPECT_EQ(lost(6), 6u);
   EXPECT_EQ(s.totals.duplicated, 0u);
-  ASSERT_OK(clear_rules("xr0", netns_));
+  ASSERT_OK(clear_rules({"xr0", netns_}));
   add("opcode data cnp interval 1h");
   add_peer_of("192.0.2.1 0x11 -> 0x22");
   left_->send(send(6));
@@ -166,7 +166,7 @@ TEST_F(Bridge, OnePortDeleted) {
   test::expect_cnp(send(6), cnps[0], 0x22);
   EXPECT_EQ(lost(7), 7u);
   EXPECT_EQ(s.totals.cnps_sent, 1u);
-  ASSERT_OK(detach("xr0", netns_));
+  ASSERT_OK(detach({"xr0", netns_}));
   expect_nothing_left(a);
   EXPECT_FALSE(alive(b));
 }
@@ -188,7 +188,7 @@ TEST_F(Bridge, RefusedWhereSomethingIs) {
   ASSERT_EQ(ip("link add xr2 type veth peer name peer2"), 0);
   ASSERT_NO_FATAL_FAILURE(build());
   const uint32_t before = hook_of("xr0");
-  EXPECT_REFUSED(attach("xr0", netns_, small()), "already attached");
+  EXPECT_REFUSED(attach({"xr0", netns_}, small()), "already attached");
   EXPECT_REFUSED(bridge("xr1", "xr0", netns_, small(), false), "already attached");
   EXPECT_REFUSED(bridge("xr0", "xr2", netns_, small(), true), "already attached");
   EXPECT_REFUSED(bridge("xr2", "xr1", netns_, small(), true), "already attached");
@@ -384,7 +384,7 @@ TEST_F(Bridge, ExchangesUnderTraffic) {
   for (int i = 0; i < 3; i++) {
     for (const char *words : {"dest-qp 0x99 drop", "dest-qp 0x98 ce", "dest-qp 0x97 duplicate"})
       add(words);
-    EXPECT_OK(clear_rules("xr0", netns_));
+    EXPECT_OK(clear_rules({"xr0", netns_}));
   }
   done = true;
   traffic.join();

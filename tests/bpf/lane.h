@@ -193,7 +193,7 @@ protected:
 
   // A new file descriptor of our program, which a dispatcher may call.
   int our_program() {
-    auto status = status_of("xr0", netns_);
+    auto status = status_of({"xr0", netns_});
     return bpf_prog_get_fd_by_id(status && status->program_id ? status->program_id : on_hook());
   }
 

@@ -21,7 +21,7 @@ namespace {
 class Stale : public Lane {
 protected:
   AttachState state() {
-    auto port = status_of("xr0", netns_);
+    auto port = status_of({"xr0", netns_});
     return port.ok() ? port->state : AttachState::NotAttached;
   }
 
@@ -47,7 +47,7 @@ protected:
   pid_t attach_in_child() {
     pid_t child = fork();
     if (child == 0)
-      _exit(attach("xr0", netns_, small()).ok() ? 0 : 1);
+      _exit(attach({"xr0", netns_}, small()).ok() ? 0 : 1);
     return child;
   }
 };
@@ -55,7 +55,7 @@ protected:
 } // namespace
 
 TEST_F(Stale, InterfaceDeleted) {
-  ASSERT_OK(attach("xr0", netns_, small()));
+  ASSERT_OK(attach({"xr0", netns_}, small()));
   Ids mine = ids();
   ASSERT_EQ(ip("link del xr0"), 0);
   EXPECT_EQ(state(), AttachState::InterfaceGone);
@@ -63,18 +63,18 @@ TEST_F(Stale, InterfaceDeleted) {
   ASSERT_OK(all);
   ASSERT_EQ(all->size(), 1u);
   EXPECT_EQ(all->front().ifname, "xr0");
-  EXPECT_REFUSED(AttachedPort::open("xr0", netns_), "gone");
-  EXPECT_REFUSED(attach("xr0", netns_, small()), "no such interface");
-  auto gone = detach("xr0", netns_);
+  EXPECT_REFUSED(AttachedPort::open({"xr0", netns_}), "gone");
+  EXPECT_REFUSED(attach({"xr0", netns_}, small()), "no such interface");
+  auto gone = detach({"xr0", netns_});
   ASSERT_OK(gone);
   EXPECT_EQ(gone->notes.size(), 1u);
   expect_nothing_left(mine);
-  EXPECT_REFUSED(detach("xr0", netns_), "no such interface");
+  EXPECT_REFUSED(detach({"xr0", netns_}), "no such interface");
 }
 
 TEST_F(Stale, InterfaceDeletedWhileRead) {
-  ASSERT_OK(attach("xr0", netns_, small()));
-  auto port = AttachedPort::open("xr0", netns_);
+  ASSERT_OK(attach({"xr0", netns_}, small()));
+  auto port = AttachedPort::open({"xr0", netns_});
   ASSERT_OK(port);
   send_frames(7);
   ASSERT_EQ(frames_counted(*port, 7), 7u);
@@ -86,43 +86,43 @@ TEST_F(Stale, InterfaceDeletedWhileRead) {
 }
 
 TEST_F(Stale, InterfaceMadeAnew) {
-  ASSERT_OK(attach("xr0", netns_, small()));
+  ASSERT_OK(attach({"xr0", netns_}, small()));
   Ids old = ids();
   ASSERT_EQ(ip("link del xr0"), 0);
   wire();
   EXPECT_EQ(state(), AttachState::NotAttached);
-  auto report = attach("xr0", netns_, small());
+  auto report = attach({"xr0", netns_}, small());
   ASSERT_OK(report);
   EXPECT_FALSE(report->notes.empty());
   for (int i = 0; i < 100 && alive(old); i++)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_FALSE(alive(old));
   Ids mine = ids();
-  ASSERT_OK(detach("xr0", netns_));
+  ASSERT_OK(detach({"xr0", netns_}));
   expect_nothing_left(mine);
 }
 
 TEST_F(Stale, IfindexReusedByAnotherInterface) {
-  ASSERT_OK(attach("xr0", netns_, small()));
+  ASSERT_OK(attach({"xr0", netns_}, small()));
   Ids old = ids();
   int index = ifindex();
   ASSERT_EQ(ip("link del xr0"), 0);
   ASSERT_EQ(ip(fmt::format("link add other0 index {} type veth peer name other1", index)), 0);
-  auto port = status_of("other0", netns_);
+  auto port = status_of({"other0", netns_});
   ASSERT_OK(port);
   EXPECT_EQ(port->state, AttachState::OffHook);
-  EXPECT_REFUSED(AttachedPort::open("other0", netns_), "stale");
-  ASSERT_OK(attach("other0", netns_, small()));
-  EXPECT_OK(AttachedPort::open("other0", netns_));
-  ASSERT_OK(detach("other0", netns_));
+  EXPECT_REFUSED(AttachedPort::open({"other0", netns_}), "stale");
+  ASSERT_OK(attach({"other0", netns_}, small()));
+  EXPECT_OK(AttachedPort::open({"other0", netns_}));
+  ASSERT_OK(detach({"other0", netns_}));
   expect_nothing_left(old);
 }
 
 TEST_F(Stale, NamespaceDeleted) {
-  ASSERT_OK(attach("xr0", netns_, small()));
+  ASSERT_OK(attach({"xr0", netns_}, small()));
   Ids mine = ids();
   ASSERT_EQ(shell("ip netns del " + netns_), 0);
-  auto gone = detach("xr0", netns_);
+  auto gone = detach({"xr0", netns_});
   ASSERT_OK(gone);
   EXPECT_FALSE(alive(mine));
   EXPECT_FALSE(std::filesystem::exists(directory_ / "xdp-roce"));
@@ -130,36 +130,36 @@ TEST_F(Stale, NamespaceDeleted) {
 
 TEST_F(Stale, ProgramTakenOffBySomebody) {
   for (bool again : {false, true}) {
-    ASSERT_OK(attach("xr0", netns_, small()));
+    ASSERT_OK(attach({"xr0", netns_}, small()));
     Ids mine = ids();
     inside([] { bpf_xdp_detach(static_cast<int>(if_nametoindex("xr0")), 0, nullptr); });
     EXPECT_EQ(state(), AttachState::OffHook);
-    EXPECT_REFUSED(AttachedPort::open("xr0", netns_), "not on the interface");
+    EXPECT_REFUSED(AttachedPort::open({"xr0", netns_}), "not on the interface");
     if (again) {
-      ASSERT_OK(attach("xr0", netns_, small()));
+      ASSERT_OK(attach({"xr0", netns_}, small()));
       EXPECT_EQ(state(), AttachState::Attached);
     }
-    ASSERT_OK(detach("xr0", netns_));
+    ASSERT_OK(detach({"xr0", netns_}));
     expect_nothing_left(mine);
   }
 }
 
 TEST_F(Stale, ReplacedBySomebodysProgram) {
-  ASSERT_OK(attach("xr0", netns_, small()));
+  ASSERT_OK(attach({"xr0", netns_}, small()));
   Ids mine = ids();
   Fd stranger = strange_program();
   inside(
       [&] { bpf_xdp_attach(static_cast<int>(if_nametoindex("xr0")), stranger.get(), 0, nullptr); });
   EXPECT_EQ(state(), AttachState::OffHook);
-  EXPECT_REFUSED(attach("xr0", netns_, small()), "stranger");
-  ASSERT_OK(detach("xr0", netns_));
+  EXPECT_REFUSED(attach({"xr0", netns_}, small()), "stranger");
+  ASSERT_OK(detach({"xr0", netns_}));
   EXPECT_FALSE(alive(mine));
   EXPECT_EQ(on_hook(), program_id(stranger.get()));
 }
 
 // What is there after bpffs was unmounted, or lies in another mount namespace.
 TEST_F(Stale, ProgramWithoutPins) {
-  ASSERT_OK(attach("xr0", netns_, small()));
+  ASSERT_OK(attach({"xr0", netns_}, small()));
   send_frames(4);
   std::filesystem::remove_all(pins().parent_path());
   EXPECT_EQ(state(), AttachState::Unpinned);
@@ -167,35 +167,35 @@ TEST_F(Stale, ProgramWithoutPins) {
   ASSERT_OK(all);
   EXPECT_EQ(all->size(), 1u);
   {
-    auto port = AttachedPort::open("xr0", netns_); // its maps can still be found
+    auto port = AttachedPort::open({"xr0", netns_}); // its maps can still be found
     ASSERT_OK(port);
     EXPECT_EQ(frames_counted(*port, 4), 4u);
     EXPECT_EQ(port->status().streams_capacity, 1000u);
   }
-  EXPECT_REFUSED(attach("xr0", netns_, small()), "already attached");
+  EXPECT_REFUSED(attach({"xr0", netns_}, small()), "already attached");
   Ids mine = ids();
-  ASSERT_OK(detach("xr0", netns_));
+  ASSERT_OK(detach({"xr0", netns_}));
   expect_nothing_left(mine);
 }
 
 TEST_F(Stale, KilledBetweenHookAndPin) {
-  ASSERT_OK(attach("xr0", netns_, small()));
+  ASSERT_OK(attach({"xr0", netns_}, small()));
   send_frames(4);
   std::filesystem::remove(pins() / Pins::kProgram);
   EXPECT_EQ(state(), AttachState::Attached);
   {
-    auto port = AttachedPort::open("xr0", netns_);
+    auto port = AttachedPort::open({"xr0", netns_});
     ASSERT_OK(port);
     EXPECT_EQ(frames_counted(*port, 4), 4u);
   }
-  EXPECT_REFUSED(attach("xr0", netns_, small()), "already attached since");
+  EXPECT_REFUSED(attach({"xr0", netns_}, small()), "already attached since");
   Ids mine = ids();
-  ASSERT_OK(detach("xr0", netns_));
+  ASSERT_OK(detach({"xr0", netns_}));
   expect_nothing_left(mine);
 }
 
 TEST_F(Stale, KilledInsideLibxdp) {
-  ASSERT_OK(attach("xr0", netns_, small()));
+  ASSERT_OK(attach({"xr0", netns_}, small()));
   Ids mine = ids();
   // What it pins before it attaches: a program of a dispatcher that is on no hook.
   auto dispatchers = directory_ / "xdp";
@@ -207,14 +207,14 @@ TEST_F(Stale, KilledInsideLibxdp) {
   ASSERT_EQ(bpf_obj_pin(program.get(), (ours / "prog0-prog").c_str()), 0);
   ASSERT_EQ(bpf_obj_pin(stranger.get(), (others / "prog0-prog").c_str()), 0);
   program.reset();
-  ASSERT_OK(detach("xr0", netns_));
+  ASSERT_OK(detach({"xr0", netns_}));
   EXPECT_FALSE(std::filesystem::exists(ours));
   EXPECT_TRUE(std::filesystem::exists(others / "prog0-prog"));
   expect_nothing_left(mine);
 }
 
 TEST_F(Stale, AnotherAbi) {
-  ASSERT_OK(attach("xr0", netns_, small()));
+  ASSERT_OK(attach({"xr0", netns_}, small()));
   Ids mine = ids();
   // A .rodata of the same shape that says so.
   std::vector<char> value(object_rodata_size());
@@ -228,24 +228,24 @@ TEST_F(Stale, AnotherAbi) {
   std::filesystem::remove(pins() / "rodata");
   ASSERT_EQ(bpf_obj_pin(map.get(), (pins() / "rodata").c_str()), 0);
 
-  auto port = status_of("xr0", netns_);
+  auto port = status_of({"xr0", netns_});
   ASSERT_OK(port);
   EXPECT_EQ(port->state, AttachState::OtherAbi);
   EXPECT_EQ(port->abi, static_cast<uint32_t>(ROCE_ABI + 7));
-  EXPECT_REFUSED(AttachedPort::open("xr0", netns_), "another version");
-  EXPECT_REFUSED(attach("xr0", netns_, small()), "another version");
+  EXPECT_REFUSED(AttachedPort::open({"xr0", netns_}), "another version");
+  EXPECT_REFUSED(attach({"xr0", netns_}, small()), "another version");
   map.reset();
-  ASSERT_OK(detach("xr0", netns_));
+  ASSERT_OK(detach({"xr0", netns_}));
   expect_nothing_left(mine);
 }
 
 TEST_F(Stale, KilledAnywhere) {
   auto start = std::chrono::steady_clock::now();
-  ASSERT_OK(attach("xr0", netns_, small()));
+  ASSERT_OK(attach({"xr0", netns_}, small()));
   auto took = std::chrono::duration_cast<std::chrono::microseconds>(
       std::chrono::steady_clock::now() - start);
   Ids made = ids();
-  ASSERT_OK(detach("xr0", netns_));
+  ASSERT_OK(detach({"xr0", netns_}));
 
   unsigned seed = std::random_device{}();
   SCOPED_TRACE(fmt::format("seed {}", seed));
@@ -258,7 +258,7 @@ TEST_F(Stale, KilledAnywhere) {
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
     add_kept(made);
-    auto gone = detach("xr0", netns_);
+    auto gone = detach({"xr0", netns_});
     stale += gone.ok() && !gone->notes.empty();
     attached += gone.ok() && gone->notes.empty();
     EXPECT_TRUE(gone.ok() || gone.error().message == "not attached") << gone.error().message;

@@ -59,7 +59,7 @@ TEST_F(Loader, AttachesNativeReadsZeroAndLeavesNothing) {
   AttachOptions options = small();
   options.mode = Mode::Native;
   options.udp_port = 4792;
-  auto report = attach("xr0", netns_, options);
+  auto report = attach({"xr0", netns_}, options);
   ASSERT_OK(report);
   const PortStatus &port = report->port;
   EXPECT_EQ(port.state, AttachState::Attached);
@@ -76,7 +76,7 @@ TEST_F(Loader, AttachesNativeReadsZeroAndLeavesNothing) {
   EXPECT_LT(static_cast<uint64_t>(time(nullptr)) - port.since_ns / 1'000'000'000, 60u);
   EXPECT_TRUE(port.dispatcher || port.program_id == on_hook());
 
-  auto opened = AttachedPort::open("xr0", netns_);
+  auto opened = AttachedPort::open({"xr0", netns_});
   ASSERT_OK(opened);
   auto snapshot = opened->snapshot();
   ASSERT_OK(snapshot);
@@ -93,7 +93,7 @@ TEST_F(Loader, AttachesNativeReadsZeroAndLeavesNothing) {
   Ids mine = ids();
   ASSERT_FALSE(mine.maps.empty());
   *opened = AttachedPort();
-  auto gone = detach("xr0", netns_);
+  auto gone = detach({"xr0", netns_});
   ASSERT_OK(gone);
   EXPECT_TRUE(gone->notes.empty());
   expect_nothing_left(mine);
@@ -102,41 +102,41 @@ TEST_F(Loader, AttachesNativeReadsZeroAndLeavesNothing) {
 TEST_F(Loader, AttachesInSkbMode) {
   AttachOptions options = small();
   options.mode = Mode::Skb;
-  auto report = attach("xr0", netns_, options);
+  auto report = attach({"xr0", netns_}, options);
   ASSERT_OK(report);
   EXPECT_EQ(report->port.mode, Mode::Skb);
   send_frames(10);
-  auto port = AttachedPort::open("xr0", netns_);
+  auto port = AttachedPort::open({"xr0", netns_});
   ASSERT_OK(port);
   EXPECT_EQ(frames_counted(*port, 10), 10u);
   Ids mine = ids();
   *port = AttachedPort();
-  ASSERT_OK(detach("xr0", netns_));
+  ASSERT_OK(detach({"xr0", netns_}));
   expect_nothing_left(mine);
 }
 
 TEST_F(Loader, AutoIsNativeWhereTheDriverHasIt) {
-  auto report = attach("xr0", netns_, small());
+  auto report = attach({"xr0", netns_}, small());
   ASSERT_OK(report);
   EXPECT_EQ(report->port.mode, Mode::Native);
   EXPECT_FALSE(mentions(report->notes, "skb"));
 }
 
 TEST_F(Loader, AutoFallsBackToSkbAndSaysSo) {
-  auto report = attach("lo", netns_, small()); // the namespace's own, which has no native XDP
+  auto report = attach({"lo", netns_}, small()); // the namespace's own, which has no native XDP
   ASSERT_OK(report);
   EXPECT_EQ(report->port.mode, Mode::Skb);
   EXPECT_TRUE(mentions(report->notes, "skb"));
-  ASSERT_OK(detach("lo", netns_));
+  ASSERT_OK(detach({"lo", netns_}));
   AttachOptions native = small();
   native.mode = Mode::Native;
-  EXPECT_REFUSED(attach("lo", netns_, native), "no native XDP");
+  EXPECT_REFUSED(attach({"lo", netns_}, native), "no native XDP");
   EXPECT_FALSE(std::filesystem::exists(directory_ / "xdp-roce"));
 }
 
 TEST_F(Loader, KeepsCountingWhenTheLinkGoesDownAndUp) {
-  ASSERT_OK(attach("xr0", netns_, small()));
-  auto port = AttachedPort::open("xr0", netns_);
+  ASSERT_OK(attach({"xr0", netns_}, small()));
+  auto port = AttachedPort::open({"xr0", netns_});
   ASSERT_OK(port);
   send_frames(5);
   EXPECT_EQ(frames_counted(*port, 5), 5u);
@@ -153,7 +153,7 @@ TEST_F(Loader, TakesLargeMtus) {
   ASSERT_EQ(ip("link set peer0 mtu 9000"), 0);
   AttachOptions options = small();
   options.mode = Mode::Native;
-  auto report = attach("xr0", netns_, options);
+  auto report = attach({"xr0", netns_}, options);
   ASSERT_OK(report);
   EXPECT_TRUE(report->port.frags);
 }
@@ -161,11 +161,11 @@ TEST_F(Loader, TakesLargeMtus) {
 TEST_F(Loader, GoesWithoutFragsWhenTheKernelMust) {
   AttachOptions options = small();
   options.frags = false;
-  auto report = attach("xr0", netns_, options);
+  auto report = attach({"xr0", netns_}, options);
   ASSERT_OK(report);
   EXPECT_FALSE(report->port.frags);
   send_frames(3);
-  auto port = AttachedPort::open("xr0", netns_);
+  auto port = AttachedPort::open({"xr0", netns_});
   ASSERT_OK(port);
   EXPECT_EQ(frames_counted(*port, 3), 3u);
 }
@@ -192,12 +192,12 @@ TEST_F(Loader, NoTrackCostsNoMemory) {
   AttachOptions options;
   options.track = false;
   options.streams = 1'000'000;
-  auto report = attach("xr0", netns_, options);
+  auto report = attach({"xr0", netns_}, options);
   ASSERT_OK(report);
   EXPECT_FALSE(report->port.track);
   EXPECT_EQ(report->port.streams_capacity, 0u);
   EXPECT_LT(report->port.map_bytes, 256u << 10);
-  auto port = AttachedPort::open("xr0", netns_);
+  auto port = AttachedPort::open({"xr0", netns_});
   ASSERT_OK(port);
   auto snapshot = port->snapshot();
   ASSERT_OK(snapshot);
@@ -208,14 +208,14 @@ TEST_F(Loader, NoTrackCostsNoMemory) {
 TEST_F(Loader, AMillionStreams) {
   AttachOptions options;
   options.streams = 1'000'000;
-  auto report = attach("xr0", netns_, options);
+  auto report = attach({"xr0", netns_}, options);
   ASSERT_OK(report);
   EXPECT_EQ(report->port.streams_capacity, 1'000'000u);
   // Before 6.4 a kernel gives an estimate, which counts a key for each element of an array: 4
   // bytes, rounded up to 8.
   const uint64_t keys = kernel_before(6, 4) ? 8 * 1'000'000u : 0;
   EXPECT_LE(report->port.map_bytes, 392'000'000u + (4u << 20) + keys);
-  auto port = AttachedPort::open("xr0", netns_);
+  auto port = AttachedPort::open({"xr0", netns_});
   ASSERT_OK(port);
   EXPECT_OK(port->snapshot());
 }
@@ -227,55 +227,55 @@ TEST_F(Loader, AloneSaysWhy) {
         {"LIBXDP_OBJECT_PATH", "/nonexistent", "cannot find its dispatcher"}}) {
     SCOPED_TRACE(variable);
     setenv(variable, value, 1);
-    auto report = attach("xr0", netns_, small());
+    auto report = attach({"xr0", netns_}, small());
     unsetenv(variable);
     ASSERT_OK(report);
     EXPECT_FALSE(report->port.dispatcher);
     EXPECT_NE(report->port.alone.find(reason), std::string::npos) << report->port.alone;
     EXPECT_FALSE(mentions(report->notes, reason)); // status and doctor say it
-    auto status = status_of("xr0", netns_);
+    auto status = status_of({"xr0", netns_});
     ASSERT_OK(status);
     EXPECT_EQ(status->alone, report->port.alone);
-    auto port = AttachedPort::open("xr0", netns_);
+    auto port = AttachedPort::open({"xr0", netns_});
     ASSERT_OK(port);
     send_frames(3);
     EXPECT_EQ(frames_counted(*port, 3), 3u);
     Ids mine = ids();
     *port = AttachedPort();
-    ASSERT_OK(detach("xr0", netns_));
+    ASSERT_OK(detach({"xr0", netns_}));
     expect_nothing_left(mine);
   }
 }
 
 // Either way `dispatcher` and the reason exclude each other.
 TEST_F(Loader, BehindTheDispatcherOrWithAReason) {
-  auto report = attach("xr0", netns_, small());
+  auto report = attach({"xr0", netns_}, small());
   ASSERT_OK(report);
   EXPECT_EQ(report->port.dispatcher, report->port.alone.empty());
 }
 
 TEST_F(Loader, RefusesASecondAttach) {
-  ASSERT_OK(attach("xr0", netns_, small()));
+  ASSERT_OK(attach({"xr0", netns_}, small()));
   uint32_t before = on_hook();
-  EXPECT_REFUSED(attach("xr0", netns_, small()), "already attached since 20");
+  EXPECT_REFUSED(attach({"xr0", netns_}, small()), "already attached since 20");
   EXPECT_EQ(on_hook(), before);
-  EXPECT_OK(AttachedPort::open("xr0", netns_));
+  EXPECT_OK(AttachedPort::open({"xr0", netns_}));
 }
 
 TEST_F(Loader, RefusesWhatIsNotThere) {
-  EXPECT_REFUSED(attach("nosuch0", netns_, small()), "no such interface");
-  EXPECT_REFUSED(detach("nosuch0", netns_), "no such interface");
-  EXPECT_REFUSED(attach("a-name-far-too-long-for-one", netns_, small()), "no such interface");
-  EXPECT_REFUSED(attach("xr0", "no-such-netns", small()), "no such network namespace");
-  EXPECT_REFUSED(attach("xr0", "../netns/" + netns_, small()), "no such network namespace");
-  EXPECT_REFUSED(detach("xr0", netns_), "not attached");
-  EXPECT_REFUSED(AttachedPort::open("xr0", netns_), "not attached");
-  auto status = status_of("xr0", netns_);
+  EXPECT_REFUSED(attach({"nosuch0", netns_}, small()), "no such interface");
+  EXPECT_REFUSED(detach({"nosuch0", netns_}), "no such interface");
+  EXPECT_REFUSED(attach({"a-name-far-too-long-for-one", netns_}, small()), "no such interface");
+  EXPECT_REFUSED(attach({"xr0", "no-such-netns"}, small()), "no such network namespace");
+  EXPECT_REFUSED(attach({"xr0", "../netns/" + netns_}, small()), "no such network namespace");
+  EXPECT_REFUSED(detach({"xr0", netns_}), "not attached");
+  EXPECT_REFUSED(AttachedPort::open({"xr0", netns_}), "not attached");
+  auto status = status_of({"xr0", netns_});
   ASSERT_OK(status);
   EXPECT_EQ(status->state, AttachState::NotAttached);
   AttachOptions many;
   many.streams = 1u << 24;
-  EXPECT_REFUSED(attach("xr0", netns_, many), "16777214");
+  EXPECT_REFUSED(attach({"xr0", netns_}, many), "16777214");
 }
 
 TEST_F(Loader, RefusesABusyHook) {
@@ -286,11 +286,11 @@ TEST_F(Loader, RefusesABusyHook) {
           bpf_xdp_attach(static_cast<int>(if_nametoindex("xr0")), stranger.get(), mode, nullptr),
           0);
     });
-    auto refused = attach("xr0", netns_, small());
+    auto refused = attach({"xr0", netns_}, small());
     EXPECT_REFUSED(refused, "stranger");
     EXPECT_FALSE(refused.error().hint.empty());
     EXPECT_EQ(on_hook(), program_id(stranger.get()));
-    EXPECT_REFUSED(detach("xr0", netns_), "not attached");
+    EXPECT_REFUSED(detach({"xr0", netns_}), "not attached");
     EXPECT_EQ(on_hook(), program_id(stranger.get()));
     EXPECT_FALSE(std::filesystem::exists(directory_ / "xdp-roce"));
     inside([&] { bpf_xdp_detach(static_cast<int>(if_nametoindex("xr0")), mode, nullptr); });
@@ -300,17 +300,18 @@ TEST_F(Loader, RefusesABusyHook) {
 TEST_F(Loader, NamesTheMissingPrivilege) {
   EXPECT_TRUE(in_child([&] {
     drop_capabilities({CAP_NET_ADMIN});
-    return attach("xr0", netns_, small()).error().message == "no privilege: CAP_NET_ADMIN missing";
+    return attach({"xr0", netns_}, small()).error().message ==
+           "no privilege: CAP_NET_ADMIN missing";
   }));
   EXPECT_TRUE(in_child([&] {
     drop_capabilities({CAP_BPF, CAP_SYS_ADMIN});
-    return AttachedPort::open("xr0", netns_).error().message == "no privilege: CAP_BPF missing";
+    return AttachedPort::open({"xr0", netns_}).error().message == "no privilege: CAP_BPF missing";
   }));
 }
 
 TEST_F(Loader, SaysWhatToDoWithoutBpffs) {
   setenv("LIBXDP_BPFFS", "/nonexistent", 1);
-  auto refused = attach("xr0", netns_, small());
+  auto refused = attach({"xr0", netns_}, small());
   setenv("LIBXDP_BPFFS", directory_.c_str(), 1);
   EXPECT_REFUSED(refused, "not a mounted bpffs");
   EXPECT_NE(refused.error().hint.find("mount -t bpf"), std::string::npos);
@@ -318,8 +319,8 @@ TEST_F(Loader, SaysWhatToDoWithoutBpffs) {
 }
 
 TEST_F(Loader, ListsAndDetachesAll) {
-  ASSERT_OK(attach("xr0", netns_, small()));
-  ASSERT_OK(attach("peer0", netns_, small()));
+  ASSERT_OK(attach({"xr0", netns_}, small()));
+  ASSERT_OK(attach({"peer0", netns_}, small()));
   auto all = status(netns_);
   ASSERT_OK(all);
   ASSERT_EQ(all->size(), 2u);
@@ -334,8 +335,8 @@ TEST_F(Loader, ListsAndDetachesAll) {
 }
 
 TEST_F(Loader, EventsHaveOneReader) {
-  ASSERT_OK(attach("xr0", netns_, small()));
-  auto port = AttachedPort::open("xr0", netns_), other = AttachedPort::open("xr0", netns_);
+  ASSERT_OK(attach({"xr0", netns_}, small()));
+  auto port = AttachedPort::open({"xr0", netns_}), other = AttachedPort::open({"xr0", netns_});
   ASSERT_OK(port);
   ASSERT_OK(other);
   {

@@ -148,7 +148,7 @@ TEST_F(Preflight, QuietWhenAllIsWell) {
 
 TEST_F(Preflight, FactsOfALink) {
   in(box_, [&] {
-    auto facts = host::read_link("box0");
+    auto facts = host::read_link({"box0"});
     ASSERT_OK(facts);
     EXPECT_EQ(facts->ifname, "box0");
     EXPECT_EQ(facts->ifindex, if_nametoindex("box0"));
@@ -166,10 +166,10 @@ TEST_F(Preflight, FactsOfALink) {
     EXPECT_EQ(host::read_link_at(facts->peer_ifindex)->ifname, "left0");
   });
   in(box_, [] {
-    EXPECT_EQ(host::read_link("lo")->kind, "");
-    EXPECT_EQ(host::read_link("lo")->peer_ifindex, 0u);
-    EXPECT_REFUSED(host::read_link("nosuch"), "no such interface");
-    EXPECT_REFUSED(host::read_link("far-too-long-a-name"), "no such interface");
+    EXPECT_EQ(host::read_link({"lo"})->kind, "");
+    EXPECT_EQ(host::read_link({"lo"})->peer_ifindex, 0u);
+    EXPECT_REFUSED(host::read_link({"nosuch"}), "no such interface");
+    EXPECT_REFUSED(host::read_link({"far-too-long-a-name"}), "no such interface");
     EXPECT_REFUSED(host::read_features("nosuch"), "no such interface");
     EXPECT_REFUSED(host::read_link_at(999999), "no such interface");
   });
@@ -177,7 +177,7 @@ TEST_F(Preflight, FactsOfALink) {
 
 TEST_F(Preflight, CountsWhatALinkDropped) {
   in(box_, [&] {
-    ASSERT_EQ(host::read_link("box0")->tx_dropped, 0u);
+    ASSERT_EQ(host::read_link({"box0"})->tx_dropped, 0u);
     ASSERT_EQ(shell("ip -n " + left_ + " link set left0 mtu 100"), 0);
     Fd fd(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0));
     sockaddr_ll to{};
@@ -186,21 +186,21 @@ TEST_F(Preflight, CountsWhatALinkDropped) {
     std::vector<unsigned char> frame(1000, 0xff);
     (void)sendto(fd.get(), frame.data(), frame.size(), 0, reinterpret_cast<sockaddr *>(&to),
                  sizeof(to));
-    EXPECT_EQ(host::read_link("box0")->tx_dropped, 1u);
+    EXPECT_EQ(host::read_link({"box0"})->tx_dropped, 1u);
   });
 }
 
 TEST_F(Preflight, SetsWhatCanBeSet) {
   in(box_, [] {
     ASSERT_OK(host::set_promiscuous("box0", true));
-    EXPECT_TRUE(host::read_link("box0")->promiscuous);
+    EXPECT_TRUE(host::read_link({"box0"})->promiscuous);
     ASSERT_OK(host::set_promiscuous("box0", false));
-    EXPECT_FALSE(host::read_link("box0")->promiscuous);
-    EXPECT_TRUE(host::read_link("box0")->up);
+    EXPECT_FALSE(host::read_link({"box0"})->promiscuous);
+    EXPECT_TRUE(host::read_link({"box0"})->up);
     EXPECT_REFUSED(host::set_promiscuous("nosuch", true), "no such interface");
 
     ASSERT_OK(host::set_mtu("box0", 9000));
-    EXPECT_EQ(host::read_link("box0")->mtu, 9000u);
+    EXPECT_EQ(host::read_link({"box0"})->mtu, 9000u);
     auto refused = host::set_mtu("box0", 10);
     EXPECT_REFUSED(refused, "cannot set the MTU of box0 to 10");
     EXPECT_NE(refused.error().hint.find("mtu"), std::string::npos) << refused.error().hint;
@@ -243,7 +243,7 @@ TEST_F(Preflight, FarEndWithoutGro) {
 TEST_F(Preflight, FarEndInTheSameNamespace) {
   ASSERT_EQ(shell("ip -n " + left_ + " link set left0 netns " + box_), 0);
   ASSERT_EQ(shell("ip -n " + box_ + " link set left0 up"), 0);
-  in(box_, [] { EXPECT_EQ(host::read_link("box0")->peer_nsid, -1); });
+  in(box_, [] { EXPECT_EQ(host::read_link({"box0"})->peer_nsid, -1); });
   set(box_, "left0", "rx-gro", false);
   expect_fixed("left0, the other end of box0, has neither GRO");
   EXPECT_TRUE(feature(box_, "left0", "rx-gro"));
@@ -304,15 +304,15 @@ TEST_F(Preflight, FarEndWithNativeXdp) {
   in(left_, [&] {
     int left0 = static_cast<int>(if_nametoindex("left0"));
     ASSERT_EQ(bpf_xdp_attach(left0, program.get(), XDP_FLAGS_DRV_MODE, nullptr), 0);
-    EXPECT_TRUE(host::read_link("left0")->has_native_xdp);
+    EXPECT_TRUE(host::read_link({"left0"})->has_native_xdp);
   });
   EXPECT_EQ(told(look()), "");
   in(left_, [&] {
     int left0 = static_cast<int>(if_nametoindex("left0"));
     ASSERT_EQ(bpf_xdp_detach(left0, XDP_FLAGS_DRV_MODE, nullptr), 0);
     ASSERT_EQ(bpf_xdp_attach(left0, program.get(), XDP_FLAGS_SKB_MODE, nullptr), 0);
-    EXPECT_TRUE(host::read_link("left0")->has_xdp);
-    EXPECT_FALSE(host::read_link("left0")->has_native_xdp);
+    EXPECT_TRUE(host::read_link({"left0"})->has_xdp);
+    EXPECT_FALSE(host::read_link({"left0"})->has_native_xdp);
   });
   expect_one(look(), "neither GRO nor a native XDP program");
 }
@@ -374,11 +374,11 @@ TEST_F(Preflight, PortsOfDifferentMtu) {
   auto fixed = look(true);
   ASSERT_EQ(fixed.size(), 2u) << told(fixed);
   EXPECT_TRUE(fixed[0].fixed);
-  in(box_, [] { EXPECT_EQ(host::read_link("box0")->mtu, 3000u); });
+  in(box_, [] { EXPECT_EQ(host::read_link({"box0"})->mtu, 3000u); });
   // The host at the end keeps its own, which is reported.
   EXPECT_FALSE(fixed[1].fixable);
   EXPECT_NE(fixed[1].text.find("left0"), std::string::npos) << told(fixed);
-  in(left_, [] { EXPECT_EQ(host::read_link("left0")->mtu, 1500u); });
+  in(left_, [] { EXPECT_EQ(host::read_link({"left0"})->mtu, 1500u); });
   expect_hint_mends();
 }
 
@@ -389,7 +389,7 @@ TEST_F(Preflight, FarEndsOfLargerMtu) {
   for (const Trouble &trouble : look(true))
     EXPECT_TRUE(trouble.fixed) << told({trouble});
   EXPECT_EQ(told(look()), "");
-  in(box_, [] { EXPECT_EQ(host::read_link("box1")->mtu, 3000u); });
+  in(box_, [] { EXPECT_EQ(host::read_link({"box1"})->mtu, 3000u); });
 }
 
 TEST_F(Preflight, FramesThatTheKernelCannotForward) {
@@ -397,7 +397,7 @@ TEST_F(Preflight, FramesThatTheKernelCannotForward) {
        {std::pair{left_, "left0"}, {box_, "box0"}, {box_, "box1"}, {right_, "right0"}})
     in(netns, [&, name = name] { ASSERT_OK(host::set_mtu(name, 9000)); });
   bool old = false;
-  in(box_, [&] { old = !host::read_xdp_features(host::read_link("box0")->ifindex); });
+  in(box_, [&] { old = !host::read_xdp_features(host::read_link({"box0"})->ifindex); });
   const Troubles found = look();
   EXPECT_EQ(found.size(), old ? 2u : 0u) << told(found);
   for (const Trouble &trouble : found) {
@@ -427,7 +427,7 @@ TEST_F(Preflight, MtuThatTheKernelRefuses) {
 
 TEST_F(Preflight, PortIsDown) {
   ASSERT_EQ(shell("ip -n " + box_ + " link set box1 down"), 0);
-  in(box_, [] { EXPECT_FALSE(host::read_link("box1")->up); });
+  in(box_, [] { EXPECT_FALSE(host::read_link({"box1"})->up); });
   expect_one(look(true), "box1 is down");
   expect_hint_mends();
 }
@@ -435,8 +435,8 @@ TEST_F(Preflight, PortIsDown) {
 TEST_F(Preflight, FarEndIsDown) {
   ASSERT_EQ(shell("ip -n " + right_ + " link set right0 down"), 0);
   in(box_, [] {
-    EXPECT_TRUE(host::read_link("box1")->up);
-    EXPECT_FALSE(host::read_link("box1")->running);
+    EXPECT_TRUE(host::read_link({"box1"})->up);
+    EXPECT_FALSE(host::read_link({"box1"})->running);
   });
   expect_one(look(true), "box1 has no carrier, because its other end, right0");
   expect_hint_mends();
@@ -453,8 +453,8 @@ TEST_F(Preflight, PortThatTheHostUses) {
     GTEST_SKIP() << "this kernel has no bridge";
   ASSERT_EQ(shell("ip -n " + box_ + " link set box1 master br0"), 0);
   in(box_, [] {
-    EXPECT_EQ(host::read_link("box1")->master, "br0");
-    EXPECT_EQ(host::read_link("br0")->kind, "bridge");
+    EXPECT_EQ(host::read_link({"box1"})->master, "br0");
+    EXPECT_EQ(host::read_link({"br0"})->kind, "bridge");
   });
   found = look(true);
   expect_one(found, "box1 is a port of br0, a bridge");

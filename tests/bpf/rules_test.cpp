@@ -35,9 +35,9 @@ protected:
       file.rules.push_back(rule(words));
     return file;
   }
-  Result<RuleList> add(const std::string &words) { return add_rule("xr0", netns_, rule(words)); }
+  Result<RuleList> add(const std::string &words) { return add_rule({"xr0", netns_}, rule(words)); }
   RuleList list() {
-    auto list = list_rules("xr0", netns_);
+    auto list = list_rules({"xr0", netns_});
     EXPECT_OK(list);
     return list.ok() ? *list : RuleList();
   }
@@ -48,13 +48,13 @@ protected:
     return texts;
   }
   uint32_t features() {
-    auto status = status_of("xr0", netns_);
+    auto status = status_of({"xr0", netns_});
     EXPECT_OK(status);
     return status.ok() ? status->features : ~0u;
   }
 
   Snapshot snapshot() {
-    auto port = AttachedPort::open("xr0", netns_);
+    auto port = AttachedPort::open({"xr0", netns_});
     EXPECT_OK(port);
     if (!port.ok())
       return {};
@@ -117,8 +117,8 @@ const std::vector<std::string> kManyKinds = {
 
 // What was counted and seen stays; rules and the numbers of QPs restart.
 TEST_F(Rules, ZeroBeginsAnew) {
-  ASSERT_OK(attach("xr0", netns_, small()));
-  ASSERT_OK(zero_rules("xr0", netns_)); // of nothing
+  ASSERT_OK(attach({"xr0", netns_}, small()));
+  ASSERT_OK(zero_rules({"xr0", netns_})); // of nothing
   ASSERT_OK(add("qp 2 psn all limit 1 drop"));
   ASSERT_OK(add("opcode data every 2 ce force"));
   send_roce(0, 1, 0x11);
@@ -129,7 +129,7 @@ TEST_F(Rules, ZeroBeginsAnew) {
   EXPECT_EQ(before.rules.at(0).acted, 1U);
   EXPECT_EQ(before.rules.at(1).matched, 1U);
 
-  auto zeroed = zero_rules("xr0", netns_);
+  auto zeroed = zero_rules({"xr0", netns_});
   ASSERT_OK(zeroed);
   ASSERT_EQ(zeroed->rules.size(), 2U);
   for (size_t i = 0; i < 2; i++) {
@@ -154,7 +154,7 @@ TEST_F(Rules, ZeroBeginsAnew) {
 }
 
 TEST_F(Rules, TextsComeBack) {
-  ASSERT_OK(attach("xr0", netns_, small()));
+  ASSERT_OK(attach({"xr0", netns_}, small()));
   EXPECT_TRUE(list().rules.empty());
   std::vector<std::string> expected;
   for (const std::string &words : kManyKinds) {
@@ -170,24 +170,24 @@ TEST_F(Rules, TextsComeBack) {
   }
   EXPECT_EQ(list().rules[0].name, "first");
   // Given back to another port they are the same.
-  ASSERT_OK(attach("peer0", netns_, small()));
+  ASSERT_OK(attach({"peer0", netns_}, small()));
   for (const std::string &text : texts())
-    ASSERT_OK(add_rule("peer0", netns_, rule(text)));
-  auto others = list_rules("peer0", netns_);
+    ASSERT_OK(add_rule({"peer0", netns_}, rule(text)));
+  auto others = list_rules({"peer0", netns_});
   ASSERT_OK(others);
   for (size_t i = 0; i < expected.size(); i++)
     EXPECT_EQ(others->rules[i].text, expected[i]);
 }
 
 TEST_F(Rules, IdsAndNames) {
-  ASSERT_OK(attach("xr0", netns_, small()));
+  ASSERT_OK(attach({"xr0", netns_}, small()));
   for (const char *words : {"dest-qp 1 drop name a", "dest-qp 2 drop", "dest-qp 3 drop name c"})
     ASSERT_OK(add(words));
   EXPECT_REFUSED(add("dest-qp 4 drop name a"), "named a already");
-  EXPECT_REFUSED(delete_rule("xr0", netns_, "b"), "no rule b");
-  EXPECT_REFUSED(delete_rule("xr0", netns_, "9"), "no rule 9");
-  ASSERT_OK(delete_rule("xr0", netns_, "2"));
-  ASSERT_OK(delete_rule("xr0", netns_, "c"));
+  EXPECT_REFUSED(delete_rule({"xr0", netns_}, "b"), "no rule b");
+  EXPECT_REFUSED(delete_rule({"xr0", netns_}, "9"), "no rule 9");
+  ASSERT_OK(delete_rule({"xr0", netns_}, "2"));
+  ASSERT_OK(delete_rule({"xr0", netns_}, "c"));
   ASSERT_OK(add("dest-qp 5 drop name a5"));
   const RuleList now = list();
   ASSERT_EQ(now.rules.size(), 2u);
@@ -197,29 +197,29 @@ TEST_F(Rules, IdsAndNames) {
 }
 
 TEST_F(Rules, DisabledOnesMatchNothingAndKeepWhatTheyHave) {
-  ASSERT_OK(attach("xr0", netns_, small()));
-  EXPECT_REFUSED(enable_rule("xr0", netns_, "1", false), "no rule 1");
+  ASSERT_OK(attach({"xr0", netns_}, small()));
+  EXPECT_REFUSED(enable_rule({"xr0", netns_}, "1", false), "no rule 1");
   ASSERT_OK(add("dest-qp 0x11 every 3 drop name third"));
   ASSERT_OK(add("dest-qp 0x11 limit 100 drop"));
   send_roce(0, 2);
   counted(2);
   EXPECT_EQ(list().rules.at(0).matched, 2U);
-  auto off = enable_rule("xr0", netns_, "third", false);
+  auto off = enable_rule({"xr0", netns_}, "third", false);
   ASSERT_OK(off);
   EXPECT_FALSE(off->rules.at(0).enabled);
   EXPECT_EQ(off->rules.at(0).text, "dest-qp 0x11 every 3 drop name third disabled");
   EXPECT_TRUE(off->rules.at(1).enabled);
-  ASSERT_OK(enable_rule("xr0", netns_, "1", false)); // already
-  send_roce(2, 2);                                   // they meet the second rule
+  ASSERT_OK(enable_rule({"xr0", netns_}, "1", false)); // already
+  send_roce(2, 2);                                     // they meet the second rule
   counted(4);
   EXPECT_EQ(list().rules.at(0).matched, 2U);
   EXPECT_EQ(list().rules.at(1).acted, 2U);
   // All are off: the program keeps the maps with their counts.
-  ASSERT_OK(enable_rule("xr0", netns_, "2", false));
+  ASSERT_OK(enable_rule({"xr0", netns_}, "2", false));
   send_roce(4, 2);
   counted(6);
   EXPECT_EQ(list().rules.at(1).acted, 2U);
-  auto on = enable_rule("xr0", netns_, "1", true);
+  auto on = enable_rule({"xr0", netns_}, "1", true);
   ASSERT_OK(on);
   EXPECT_EQ(on->rules.at(0).text, "dest-qp 0x11 every 3 drop name third");
   send_roce(6, 1); // the third that it matches
@@ -228,22 +228,22 @@ TEST_F(Rules, DisabledOnesMatchNothingAndKeepWhatTheyHave) {
   EXPECT_EQ(list().rules.at(0).acted, 1U);
   // A rule that is added disabled, and what `zero` leaves.
   ASSERT_OK(add("vlan 5 drop disabled"));
-  ASSERT_OK(zero_rules("xr0", netns_));
+  ASSERT_OK(zero_rules({"xr0", netns_}));
   const RuleList zeroed = list();
   EXPECT_TRUE(zeroed.rules.at(0).enabled);
   EXPECT_FALSE(zeroed.rules.at(1).enabled);
   EXPECT_FALSE(zeroed.rules.at(2).enabled);
   EXPECT_EQ(zeroed.rules.at(2).text, "vlan 5 drop disabled");
-  ASSERT_OK(enable_rule("xr0", netns_, "3", true));
+  ASSERT_OK(enable_rule({"xr0", netns_}, "3", true));
   EXPECT_EQ(list().rules.at(2).text, "vlan 5 drop");
 }
 
 TEST_F(Rules, SixtyFourAndNotOneMore) {
-  ASSERT_OK(attach("xr0", netns_, small()));
+  ASSERT_OK(attach({"xr0", netns_}, small()));
   std::vector<std::string> words;
   for (uint32_t i = 1; i <= ROCE_RULES; i++)
     words.push_back(fmt::format("dest-qp {} drop", i));
-  ASSERT_OK(apply_rules("xr0", netns_, file(words)));
+  ASSERT_OK(apply_rules({"xr0", netns_}, file(words)));
   EXPECT_EQ(list().rules.size(), 64u);
   EXPECT_REFUSED(add("drop"), "65 rules are too many");
   EXPECT_EQ(list().rules.size(), 64u);
@@ -253,18 +253,18 @@ TEST_F(Rules, SixtyFourAndNotOneMore) {
   EXPECT_EQ(list().rules[63].acted, 3u);
   // All of them at once, beside the old ones.
   std::reverse(words.begin(), words.end());
-  ASSERT_OK(apply_rules("xr0", netns_, file(words)));
+  ASSERT_OK(apply_rules({"xr0", netns_}, file(words)));
   EXPECT_EQ(list().rules.size(), 64u);
   send_roce(3, 2, 64);
   counted(6);
   EXPECT_EQ(list().rules[0].acted, 2u);
   words.push_back("drop");
-  EXPECT_REFUSED(apply_rules("xr0", netns_, file(words)), "too many");
+  EXPECT_REFUSED(apply_rules({"xr0", netns_}, file(words)), "too many");
   EXPECT_EQ(list().rules[0].acted, 2u);
 }
 
 TEST_F(Rules, CountsOutliveTheirNeighboursAndExchanges) {
-  ASSERT_OK(attach("xr0", netns_, small()));
+  ASSERT_OK(attach({"xr0", netns_}, small()));
   send_roce(0, 5);
   counted(5);
   ASSERT_OK(add("dest-qp 0x11 every 2 drop"));
@@ -290,7 +290,7 @@ TEST_F(Rules, CountsOutliveTheirNeighboursAndExchanges) {
   }
   EXPECT_GE(exchanged, 3u);
   for (const char *which : {"2", "3", "4"})
-    ASSERT_OK(delete_rule("xr0", netns_, which));
+    ASSERT_OK(delete_rule({"xr0", netns_}, which));
   send_roce(9, 2); // the fifth and sixth matched
   const Snapshot after = counted(11);
   EXPECT_EQ(roce_stream_packets(after.streams.data()), 11u);
@@ -300,7 +300,7 @@ TEST_F(Rules, CountsOutliveTheirNeighboursAndExchanges) {
 }
 
 TEST_F(Rules, ReusedSlotsStartAnew) {
-  ASSERT_OK(attach("xr0", netns_, small()));
+  ASSERT_OK(attach({"xr0", netns_}, small()));
   uint64_t sent = 0;
   for (int round = 0; round < 5; round++) {
     ASSERT_OK(add("positions 2,3 drop limit 2 name x"));
@@ -310,14 +310,14 @@ TEST_F(Rules, ReusedSlotsStartAnew) {
     EXPECT_EQ(list().rules[0].matched, 4u);
     EXPECT_EQ(list().rules[0].acted, 2u);
     if (round % 2)
-      ASSERT_OK(delete_rule("xr0", netns_, "x"));
+      ASSERT_OK(delete_rule({"xr0", netns_}, "x"));
     else
-      ASSERT_OK(clear_rules("xr0", netns_));
+      ASSERT_OK(clear_rules({"xr0", netns_}));
   }
 }
 
 TEST_F(Rules, ClearedIsTheCountingProgram) {
-  ASSERT_OK(attach("xr0", netns_, small()));
+  ASSERT_OK(attach({"xr0", netns_}, small()));
   EXPECT_EQ(features(), 0u);
   send_roce(0, 2);
   counted(2);
@@ -325,12 +325,12 @@ TEST_F(Rules, ClearedIsTheCountingProgram) {
   EXPECT_NE(features() & ROCE_FEATURE_RULES, 0u);
   auto peer = impair::parse_peer({"192.0.2.1 0x11 -> 0x22"});
   ASSERT_OK(peer);
-  ASSERT_OK(add_peer("xr0", netns_, *peer));
+  ASSERT_OK(add_peer({"xr0", netns_}, *peer));
   EXPECT_EQ(list().peers.size(), 1u);
   send_roce(2, 2);
   EXPECT_EQ(counted(4).totals.dropped_programmed, 2u);
   const Ids with_rules = ids();
-  ASSERT_OK(clear_rules("xr0", netns_));
+  ASSERT_OK(clear_rules({"xr0", netns_}));
   EXPECT_EQ(features(), 0u);
   EXPECT_TRUE(list().rules.empty());
   EXPECT_TRUE(list().peers.empty());
@@ -341,30 +341,30 @@ TEST_F(Rules, ClearedIsTheCountingProgram) {
   const Snapshot s = counted(6);
   EXPECT_EQ(s.totals.dropped_programmed, 2u);
   EXPECT_EQ(roce_stream_packets(s.streams.data()), 6u);
-  ASSERT_OK(clear_rules("xr0", netns_)); // again: nothing to do
+  ASSERT_OK(clear_rules({"xr0", netns_})); // again: nothing to do
   // And nothing comes back with the next rules.
   ASSERT_OK(add("dest-qp 0x11 ce"));
   EXPECT_EQ(list().rules.size(), 1u);
   EXPECT_TRUE(list().peers.empty());
   const Ids mine = ids();
-  ASSERT_OK(detach("xr0", netns_));
+  ASSERT_OK(detach({"xr0", netns_}));
   expect_nothing_left(mine);
   EXPECT_FALSE(alive(with_rules));
 }
 
 TEST_F(Rules, WhatThePortCannotDo) {
   EXPECT_REFUSED(add("drop"), "not attached");
-  ASSERT_OK(attach("xr0", netns_, small()));
+  ASSERT_OK(attach({"xr0", netns_}, small()));
   EXPECT_REFUSED(add("duplicate"), "duplicate needs a bridge");
   EXPECT_REFUSED(add("cnp"), "without a bridge");
   auto peer = impair::parse_peer({"192.0.2.1 0x11 -> 0x22"});
   ASSERT_OK(peer);
-  EXPECT_REFUSED(add_peer("xr0", netns_, *peer), "no rules yet");
+  EXPECT_REFUSED(add_peer({"xr0", netns_}, *peer), "no rules yet");
   EXPECT_EQ(features(), 0u);
-  ASSERT_OK(detach("xr0", netns_));
+  ASSERT_OK(detach({"xr0", netns_}));
   AttachOptions options = small();
   options.track = false;
-  ASSERT_OK(attach("xr0", netns_, options));
+  ASSERT_OK(attach({"xr0", netns_}, options));
   EXPECT_REFUSED(add("cnp drop"), "--no-track");
   EXPECT_REFUSED(add("qp 1 psn 5 drop"), "--no-track");
   ASSERT_OK(add("dest-qp 0x11 every 2 drop"));
@@ -373,12 +373,12 @@ TEST_F(Rules, WhatThePortCannotDo) {
 }
 
 TEST_F(Rules, AllOfAFileOrNothing) {
-  ASSERT_OK(attach("xr0", netns_, small()));
+  ASSERT_OK(attach({"xr0", netns_}, small()));
   ASSERT_OK(add("dest-qp 0x11 drop name old"));
   send_roce(0, 3);
   counted(3);
   const uint32_t program = on_hook();
-  EXPECT_REFUSED(apply_rules("xr0", netns_, file({"dest-qp 1 drop", "duplicate"})),
+  EXPECT_REFUSED(apply_rules({"xr0", netns_}, file({"dest-qp 1 drop", "duplicate"})),
                  "duplicate needs a bridge");
   EXPECT_FALSE(impair::parse_yaml("rules:\n  - dest-qp 1 drop\n  - dest-qp 1 dorp\n", "f").ok());
   EXPECT_EQ(on_hook(), program);
@@ -390,20 +390,20 @@ TEST_F(Rules, AllOfAFileOrNothing) {
                                  "rules:\n  - probability 1% drop name loss\n  - cnp drop\n",
                                  "f");
   ASSERT_OK(good);
-  ASSERT_OK(apply_rules("xr0", netns_, *good));
+  ASSERT_OK(apply_rules({"xr0", netns_}, *good));
   EXPECT_EQ(texts(), (std::vector<std::string>{good->rules[0].text(), good->rules[1].text()}));
   EXPECT_EQ(list().peers.size(), 1u);
-  ASSERT_OK(apply_rules("xr0", netns_, file({})));
+  ASSERT_OK(apply_rules({"xr0", netns_}, file({})));
   EXPECT_TRUE(list().rules.empty());
 }
 
 // Each set has two rules of which every frame meets exactly one; a frame that saw a set without
 // one of its rules, or of two sets, would be dropped once less or once more.
 TEST_F(Rules, NoPacketSeesHalfASet) {
-  ASSERT_OK(attach("xr0", netns_, small()));
+  ASSERT_OK(attach({"xr0", netns_}, small()));
   const impair::File sets[] = {file({"psn 0-0x7fffff drop", "psn 0x800000-0xffffff drop"}),
                                file({"psn 0x800000-0xffffff drop", "psn 0-0x7fffff drop"})};
-  ASSERT_OK(apply_rules("xr0", netns_, sets[0]));
+  ASSERT_OK(apply_rules({"xr0", netns_}, sets[0]));
   std::atomic<bool> done = false;
   uint64_t sent = 0;
   std::thread traffic([&] {
@@ -415,7 +415,7 @@ TEST_F(Rules, NoPacketSeesHalfASet) {
     }
   });
   for (int i = 1; i <= 200; i++)
-    ASSERT_OK(apply_rules("xr0", netns_, sets[i % 2]));
+    ASSERT_OK(apply_rules({"xr0", netns_}, sets[i % 2]));
   done = true;
   traffic.join();
   const Snapshot s = counted(sent);
@@ -426,7 +426,7 @@ TEST_F(Rules, NoPacketSeesHalfASet) {
 
 // No packet passes without a rule while programs are exchanged, not only sets.
 TEST_F(Rules, NoPacketSlipsThroughAnExchange) {
-  ASSERT_OK(attach("xr0", netns_, small()));
+  ASSERT_OK(attach({"xr0", netns_}, small()));
   ASSERT_OK(add("drop name all"));
   std::atomic<bool> done = false;
   uint64_t sent = 0;
@@ -448,7 +448,7 @@ TEST_F(Rules, NoPacketSlipsThroughAnExchange) {
 }
 
 TEST_F(Rules, KilledAnywhereInAnExchange) {
-  ASSERT_OK(attach("xr0", netns_, small()));
+  ASSERT_OK(attach({"xr0", netns_}, small()));
   send_roce(0, 5);
   counted(5);
   const auto start = std::chrono::steady_clock::now();
@@ -462,15 +462,15 @@ TEST_F(Rules, KilledAnywhereInAnExchange) {
   uint64_t sent = 5;
   int there = 0;
   for (int round = 0; round < 30 && !HasFailure(); round++) {
-    ASSERT_OK(clear_rules("xr0", netns_));
+    ASSERT_OK(clear_rules({"xr0", netns_}));
     const pid_t child = fork();
     if (child == 0)
-      _exit(add_rule("xr0", netns_, rule("dest-qp 0x99 cnp drop")).ok() ? 0 : 1);
+      _exit(add_rule({"xr0", netns_}, rule("dest-qp 0x99 cnp drop")).ok() ? 0 : 1);
     std::this_thread::sleep_for(std::chrono::microseconds(delay(random)));
     kill(child, SIGKILL);
     waitpid(child, nullptr, 0);
     // One of the two programs, which counts, and the rule is there or it is not.
-    auto status = status_of("xr0", netns_);
+    auto status = status_of({"xr0", netns_});
     ASSERT_OK(status);
     EXPECT_EQ(status->state, AttachState::Attached);
     EXPECT_TRUE(status->dispatcher || status->program_id == on_hook());
@@ -488,7 +488,7 @@ TEST_F(Rules, KilledAnywhereInAnExchange) {
   }
   RecordProperty("rule_there", there);
   const Ids mine = ids();
-  ASSERT_OK(detach("xr0", netns_));
+  ASSERT_OK(detach({"xr0", netns_}));
   expect_nothing_left(mine);
 }
 

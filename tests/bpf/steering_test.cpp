@@ -42,7 +42,7 @@ protected:
   }
 
   Steering steering(const char *address = "192.0.2.2") {
-    auto open = Steering::open("xr0", netns_, small(), {{parse::address(address).get(), true}});
+    auto open = Steering::open({"xr0", netns_}, small(), {{parse::address(address).get(), true}});
     EXPECT_OK(open);
     return std::move(*open);
   }
@@ -89,7 +89,7 @@ protected:
   }
 
   uint32_t features() {
-    auto port = status_of("xr0", netns_);
+    auto port = status_of({"xr0", netns_});
     return port.ok() ? port->features : 0;
   }
 };
@@ -122,7 +122,7 @@ TEST_F(SteeringTest, FramesOfEverySizeArriveAndAreCounted) {
     send(*out, sent.back());
     EXPECT_EQ(receive(*in, sent.size()), sent);
     EXPECT_FALSE(in->zero_copy());
-    auto port = AttachedPort::open("xr0", netns_);
+    auto port = AttachedPort::open({"xr0", netns_});
     ASSERT_OK(port);
     EXPECT_EQ(sends_counted(*port), sent.size());
     const SocketCounts counts = in->counts();
@@ -141,7 +141,7 @@ TEST_F(SteeringTest, OtherAddressesAndOtherProtocolsAreTheHosts) {
   send_frames(3);
   send(*out, frame(64));
   EXPECT_EQ(receive(*in, 2), Frames{frame(64)});
-  auto port = AttachedPort::open("xr0", netns_);
+  auto port = AttachedPort::open({"xr0", netns_});
   ASSERT_OK(port);
   EXPECT_EQ(frames_counted(*port, 3), 3u);
   EXPECT_EQ(sends_counted(*port), 2u) << "any program may get them";
@@ -163,7 +163,7 @@ TEST_F(SteeringTest, PauseFramesAreTheEndpoints) {
   for (const auto &one : sent)
     send(*out, one);
   EXPECT_EQ(receive(*in, sent.size()), sent);
-  auto port = AttachedPort::open("xr0", netns_);
+  auto port = AttachedPort::open({"xr0", netns_});
   ASSERT_OK(port);
   EXPECT_EQ(port->snapshot()->totals.frames[ROCE_CLASS_PFC], 2U);
   ASSERT_OK(steering.close());
@@ -188,28 +188,28 @@ TEST_F(SteeringTest, ARenamedPortIsStillIts) {
     for (const char *to : {"set xr0 down", "set xr0 name moved0", "set moved0 up",
                            "add xr0 type veth peer name xr1"})
       ASSERT_EQ(ip(fmt::format("link {}", to)), 0) << to;
-    ASSERT_OK(attach("xr0", netns_, small()));
+    ASSERT_OK(attach({"xr0", netns_}, small()));
     ASSERT_OK(steering.go_promiscuous());
     ASSERT_OK(steering.close());
   }
-  EXPECT_EQ(status_of("xr0", netns_)->state, AttachState::Attached);
-  EXPECT_EQ(status_of("moved0", netns_)->state, AttachState::NotAttached);
-  ASSERT_OK(detach("xr0", netns_));
+  EXPECT_EQ(status_of({"xr0", netns_})->state, AttachState::Attached);
+  EXPECT_EQ(status_of({"moved0", netns_})->state, AttachState::NotAttached);
+  ASSERT_OK(detach({"xr0", netns_}));
   expect_nothing_left(attached);
 }
 
 // Detached and attached again by another process, it belongs to that one.
 TEST_F(SteeringTest, AnotherAttachmentIsLeftAlone) {
   Steering steering = this->steering();
-  ASSERT_OK(detach("xr0", netns_));
-  ASSERT_OK(attach("xr0", netns_, small()));
+  ASSERT_OK(detach({"xr0", netns_}));
+  ASSERT_OK(attach({"xr0", netns_}, small()));
   ASSERT_OK(steering.close());
-  EXPECT_EQ(status_of("xr0", netns_)->state, AttachState::Attached);
+  EXPECT_EQ(status_of({"xr0", netns_})->state, AttachState::Attached);
 }
 
 TEST_F(SteeringTest, AnAttachedPortKeepsItsCountsAndItsRules) {
-  ASSERT_OK(attach("xr0", netns_, small()));
-  ASSERT_OK(add_rule("xr0", netns_, impair::parse(parse::split("opcode data drop")).get()));
+  ASSERT_OK(attach({"xr0", netns_}, small()));
+  ASSERT_OK(add_rule({"xr0", netns_}, impair::parse(parse::split("opcode data drop")).get()));
   const uint32_t before = features();
   send_frames(7);
   {
@@ -220,13 +220,13 @@ TEST_F(SteeringTest, AnAttachedPortKeepsItsCountsAndItsRules) {
     send(*out, frame(64)); // dropped by the rule, before any socket
     EXPECT_TRUE(receive(*in, 1).empty());
     // Rules may go meanwhile; the sockets stay.
-    ASSERT_OK(clear_rules("xr0", netns_));
+    ASSERT_OK(clear_rules({"xr0", netns_}));
     EXPECT_EQ(features(), static_cast<uint32_t>(ROCE_FEATURE_SOCKETS));
     send(*out, frame(64));
     EXPECT_EQ(receive(*in, 1).size(), 1u);
   }
   EXPECT_EQ(features(), 0u);
-  auto port = AttachedPort::open("xr0", netns_);
+  auto port = AttachedPort::open({"xr0", netns_});
   ASSERT_OK(port);
   EXPECT_EQ(frames_counted(*port, 7), 7u);
   EXPECT_EQ(sends_counted(*port), 2u);
@@ -236,9 +236,9 @@ TEST_F(SteeringTest, AnAttachedPortKeepsItsCountsAndItsRules) {
 TEST_F(SteeringTest, WithoutASocketFramesAreTheHosts) {
   AttachOptions options = small();
   options.features = ROCE_FEATURE_SOCKETS;
-  ASSERT_OK(attach("xr0", netns_, options));
+  ASSERT_OK(attach({"xr0", netns_}, options));
   send_frames(2);
-  auto port = AttachedPort::open("xr0", netns_);
+  auto port = AttachedPort::open({"xr0", netns_});
   ASSERT_OK(port);
   EXPECT_EQ(frames_counted(*port, 2), 2u);
   Steering steering = this->steering();
@@ -253,14 +253,14 @@ TEST_F(SteeringTest, ABridgesPortIsRefused) {
   ASSERT_EQ(ip("link set other0 up"), 0);
   ASSERT_EQ(ip("link set other1 up"), 0);
   ASSERT_OK(bridge("xr0", "other0", netns_, small(), true));
-  EXPECT_REFUSED(Steering::open("xr0", netns_, small(), {}), "bridge");
+  EXPECT_REFUSED(Steering::open({"xr0", netns_}, small(), {}), "bridge");
 }
 
 TEST_F(SteeringTest, APortHasOneEndpoint) {
   Steering first = steering();
   auto in = socket("xr0", 1514, true), out = socket("peer0", 1514, false);
   ASSERT_OK(first.add(0, in->fd()));
-  EXPECT_REFUSED(Steering::open("xr0", netns_, small(), {}), "another");
+  EXPECT_REFUSED(Steering::open({"xr0", netns_}, small(), {}), "another");
   send(*out, frame(64));
   EXPECT_EQ(receive(*in, 1).size(), 1u) << "the first goes on";
 }
@@ -283,7 +283,7 @@ TEST_F(SteeringTest, AFrameThatIsLostIsCountedOnce) {
   ASSERT_OK(steering.add(0, in->fd()));
   for (uint64_t i = 0; i < kSent; i++)
     send(*out, frame(64));
-  auto port = AttachedPort::open("xr0", netns_);
+  auto port = AttachedPort::open({"xr0", netns_});
   ASSERT_OK(port);
   for (int i = 0; i < 200 && sends_counted(*port) < kSent; i++)
     std::this_thread::sleep_for(std::chrono::milliseconds(5));

@@ -57,9 +57,9 @@ Status read(const Args &args) {
   return {};
 }
 
-Result<datapath::AttachReport> attach_or_keep(const std::string &ifname, const std::string &netns,
+Result<datapath::AttachReport> attach_or_keep(const PortName &name,
                                               const datapath::AttachOptions &options) {
-  PortStatus port = XR_TRY(datapath::status_of(ifname, netns));
+  PortStatus port = XR_TRY(datapath::status_of(name));
   // A capture or an endpoint takes its program off when it ends: attach() refuses that.
   if (port.state == AttachState::Attached && !(port.features & ROCE_FEATURE_PASSING)) {
     std::vector<std::string> notes{
@@ -71,20 +71,20 @@ Result<datapath::AttachReport> attach_or_keep(const std::string &ifname, const s
     // Without the other port nothing would be forwarded.
     if (!port.peer.empty())
       return datapath::not_readable(port);
-    XR_TRY(datapath::detach(ifname, netns));
+    XR_TRY(datapath::detach(name));
   }
-  return datapath::attach(ifname, netns, options);
+  return datapath::attach(name, options);
 }
 
-int attach(const Args &args, const Globals &globals) {
+int attach({const Args & args, const Globals &globals}) {
   int status = 0;
   std::vector<PortStatus> ports;
   for (const std::string &ifname : args.interfaces) {
     datapath::AttachOptions options = args.options;
     if (args.one && &ifname != &args.interfaces.front())
       options.one_with = args.interfaces.front();
-    auto done = args.ensure ? attach_or_keep(ifname, globals.netns, options)
-                            : datapath::attach(ifname, globals.netns, options);
+    auto done = args.ensure ? attach_or_keep({ifname, globals.netns}, options)
+                            : datapath::attach({ifname, globals.netns}, options);
     if (!done) {
       status = fail("attach " + ifname, done.error());
       continue;

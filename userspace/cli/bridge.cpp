@@ -45,7 +45,7 @@ int stay(const Args &args, const Globals &globals) {
   Interrupt interrupt;
   while (interrupt.sleep_until(Interrupt::Clock::now() + std::chrono::hours(1)))
     ;
-  auto done = datapath::detach(args.first, globals.netns);
+  auto done = datapath::detach({args.first, globals.netns});
   return done ? 0 : cli::fail("bridge " + args.first, done.error());
 }
 

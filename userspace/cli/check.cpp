@@ -63,7 +63,7 @@ Result<std::vector<SetupCheck>> look(const datapath::AttachedPort &port, const A
 
 int check(const Args &args, const Globals &globals) {
   const std::string context = "check " + args.ifname;
-  auto port = datapath::AttachedPort::open(args.ifname, globals.netns);
+  auto port = datapath::AttachedPort::open({args.ifname, globals.netns});
   if (!port)
     return fail(context, port.error());
   const auto found = look(*port, args);

@@ -31,7 +31,7 @@ Status check_words(const Args &args) {
   return {};
 }
 
-int detach(const Args &args, const Globals &globals) {
+int detach({const Args & args, const Globals &globals}) {
   int status = 0;
   std::vector<DetachReport> reports;
   if (args.all) {
@@ -45,7 +45,7 @@ int detach(const Args &args, const Globals &globals) {
           return detach_report.other == ifname;
         }))
       continue;
-    auto done = datapath::detach(ifname, globals.netns);
+    auto done = datapath::detach({ifname, globals.netns});
     if (done)
       reports.push_back(std::move(*done));
     else

@@ -27,7 +27,7 @@ void describe(Command command, Args &args) {
 
 int episodes(const Args &args, const Globals &globals) {
   const std::string context = "episodes " + args.ifname;
-  auto port = datapath::AttachedPort::open(args.ifname, globals.netns);
+  auto port = datapath::AttachedPort::open({args.ifname, globals.netns});
   if (!port)
     return fail(context, port.error());
   Output output(globals.json);

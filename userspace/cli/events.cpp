@@ -155,7 +155,7 @@ int follow(const Args &args, const datapath::AttachedPort &port, Output &output)
 }
 
 int events(const Args &args, const Globals &globals) {
-  auto port = datapath::AttachedPort::open(args.ifname, globals.netns);
+  auto port = datapath::AttachedPort::open({args.ifname, globals.netns});
   if (!port)
     return fail("events " + args.ifname, port.error());
   if (!port->status().track)

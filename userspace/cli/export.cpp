@@ -58,8 +58,7 @@ void add_ended(const datapath::AttachedPort &port, EpisodesRead &read,
     reading.failures.push_back(ended.error());
 }
 
-Result<metrics::PortReading> read_port(const std::string &ifname, const std::string &netns,
-                                       EpisodesRead &episodes) {
+Result<metrics::PortReading> read_port(const PortName &name, EpisodesRead &episodes) {
   metrics::PortReading reading;
   // Held until the end, so that a concurrent attach or detach causes no read errors.
   const auto lock = datapath::Lock::take(datapath::Lock::Kind::Shared);
@@ -68,7 +67,7 @@ Result<metrics::PortReading> read_port(const std::string &ifname, const std::str
     reading.failures.push_back(lock.error());
     return reading;
   }
-  auto port = XR_TRY(datapath::AttachedPort::open(ifname, netns));
+  auto port = XR_TRY(datapath::AttachedPort::open(name));
   reading.status = port.status();
   auto snapshot = port.snapshot(reading.status.track);
   if (snapshot)
@@ -76,7 +75,7 @@ Result<metrics::PortReading> read_port(const std::string &ifname, const std::str
   else
     reading.failures.push_back(snapshot.error());
   if (reading.status.features & ROCE_FEATURE_HOLD) {
-    auto wire = datapath::read_wire(ifname, netns);
+    auto wire = datapath::read_wire(name);
     if (wire) {
       reading.wire = std::move(wire->counts);
       reading.wire_running = wire->running;
@@ -100,7 +99,7 @@ Result<metrics::PortReading> read_port(const std::string &ifname, const std::str
   if (reading.status.state != AttachState::Attached ||
       !(reading.status.features & ROCE_FEATURE_RULES))
     return reading;
-  auto list = datapath::list_rules(ifname, netns);
+  auto list = datapath::list_rules(name);
   if (list)
     reading.rules = std::move(list->rules);
   else
@@ -215,7 +214,7 @@ int export_metrics(const Args &args, const Globals &globals) {
   const metrics::Exporter exporter(
       std::move(settings),
       [&globals, read = std::map<std::string, EpisodesRead>()](const std::string &ifname) mutable {
-        return read_port(ifname, globals.netns, read[ifname]);
+        return read_port({ifname, globals.netns}, read[ifname]);
       },
       tell,
       [&globals] {

@@ -67,7 +67,7 @@ std::vector<std::string> Rows::ports() const {
 Status Rows::print_port(const std::string &ifname) {
   // Held while the port is read, so that it is not detached meanwhile.
   const auto lock = XR_TRY(datapath::Lock::take(datapath::Lock::Kind::Shared));
-  const auto port = XR_TRY(datapath::AttachedPort::open(ifname, netns_));
+  const auto port = XR_TRY(datapath::AttachedPort::open({ifname, netns_}));
   if (!port.status().track)
     return Error{"it counts no streams: it was attached with --no-track"};
   const Snapshot now = XR_TRY(port.snapshot());

@@ -145,13 +145,13 @@ Status read_nothing(const WordList &words) {
 Done change_by_id(const Args &args, const Globals &globals) {
   const std::string &verb = args.words.front(), &rule = args.words[1];
   return verb == "enable" || verb == "disable"
-             ? datapath::enable_rule(args.ifname, globals.netns, rule, verb == "enable")
-             : datapath::delete_rule(args.ifname, globals.netns, rule);
+             ? datapath::enable_rule({args.ifname, globals.netns}, rule, verb == "enable")
+             : datapath::delete_rule({args.ifname, globals.netns}, rule);
 }
 
 Done apply(const Args &args, const Globals &globals) {
   auto file = XR_TRY(impair::load(args.words[1]));
-  return datapath::apply_rules(args.ifname, globals.netns, file);
+  return datapath::apply_rules({args.ifname, globals.netns}, file);
 }
 
 struct Verb {
@@ -168,27 +168,27 @@ constexpr auto kNoWords = [](Args &, const WordList &words) { return read_nothin
 constexpr Verb kVerbs[] = {
     {"add", "", read_add,
      [](const Args &args, const Globals &globals) {
-       return datapath::add_rule(args.ifname, globals.netns, *args.rule);
+       return datapath::add_rule({args.ifname, globals.netns}, *args.rule);
      }},
     {"list", "show", kNoWords,
      [](const Args &args, const Globals &globals) {
-       return datapath::list_rules(args.ifname, globals.netns);
+       return datapath::list_rules({args.ifname, globals.netns});
      }},
     {"del", "delete", kOneRule, change_by_id},
     {"enable", "", kOneRule, change_by_id},
     {"disable", "", kOneRule, change_by_id},
     {"clear", "flush", kNoWords,
      [](const Args &args, const Globals &globals) {
-       return datapath::clear_rules(args.ifname, globals.netns);
+       return datapath::clear_rules({args.ifname, globals.netns});
      }},
     {"zero", "", kNoWords,
      [](const Args &args, const Globals &globals) {
-       return datapath::zero_rules(args.ifname, globals.netns, args.streams);
+       return datapath::zero_rules({args.ifname, globals.netns}, args.streams);
      }},
     {"apply", "",
      [](Args &args, const WordList &words) { return read_object(args, words, "a file"); }, apply},
     {"peer", "", read_peer, [](const Args &args, const Globals &globals) {
-       return datapath::add_peer(args.ifname, globals.netns, *args.peer);
+       return datapath::add_peer({args.ifname, globals.netns}, *args.peer);
      }}};
 
 const Verb *find_verb(const std::string &word) {
@@ -221,7 +221,7 @@ int impair(const Args &args, const Globals &globals) {
     return fail(args.context(), list.error());
   tell_notes(args.context(), list->notes);
   Output output(globals.json);
-  // As with `ip` and `tc`, changes print nothing; with --json they print the rules.
+  // Like those of `ip` and `tc`, changes print nothing; with --json they print the rules.
   if (globals.json || verb == "list" || verb == "show") {
     std::vector<std::string> peers;
     for (const impair::Peer &peer : list->peers)

@@ -27,7 +27,7 @@ void describe(Command command, Args &args) {
 
 int latency(const Args &args, const Globals &globals) {
   const std::string context = "latency " + args.ifname;
-  auto port = datapath::AttachedPort::open(args.ifname, globals.netns);
+  auto port = datapath::AttachedPort::open({args.ifname, globals.netns});
   if (!port)
     return fail(context, port.error());
   const auto found = port->latency();

@@ -57,13 +57,13 @@ Status check_trace(const std::string &path) {
 }
 
 int show(const Args &args, const Globals &globals, const std::string &context) {
-  auto words = datapath::read_link_words(args.ifname, globals.netns);
+  auto words = datapath::read_link_words({args.ifname, globals.netns});
   if (!words)
     return fail(context, words.error());
-  auto status = datapath::status_of(args.ifname, globals.netns);
+  auto status = datapath::status_of({args.ifname, globals.netns});
   if (!status)
     return fail(context, status.error());
-  auto reading = datapath::read_wire(args.ifname, globals.netns);
+  auto reading = datapath::read_wire({args.ifname, globals.netns});
   if (!reading)
     return fail(context, reading.error());
   const WirePortReport port{.ifname = args.ifname,
@@ -99,7 +99,7 @@ int link(const Args &args, const Globals &globals) {
     if (auto sound = check_trace(args.spec->trace); !sound)
       return fail(context, sound.error());
   const std::string text = args.spec ? wire::link_text(*args.spec) : "";
-  if (auto done = datapath::set_link_words(args.ifname, globals.netns, text); !done)
+  if (auto done = datapath::set_link_words({args.ifname, globals.netns}, text); !done)
     return fail(context, done.error());
   return show(args, globals, context);
 }

@@ -72,7 +72,7 @@ int every_interval(const std::string &reading_context, const Repeat &repeat,
 }
 
 int read_port(const Reading &reading, const Globals &globals) {
-  auto port = AttachedPort::open(reading.ifname, globals.netns);
+  auto port = AttachedPort::open({reading.ifname, globals.netns});
   if (!port)
     return fail(reading_context(reading), port.error());
   Output output(globals.json);

@@ -34,7 +34,7 @@ int status(const Args &args, const Globals &globals) {
     ports = std::move(*all);
   }
   for (const std::string &ifname : args.interfaces) {
-    auto item = datapath::status_of(ifname, globals.netns);
+    auto item = datapath::status_of({ifname, globals.netns});
     if (item)
       ports.push_back(std::move(*item));
     else

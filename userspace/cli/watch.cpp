@@ -99,11 +99,11 @@ public:
     reading.snapshot = XR_TRY(port_->snapshot());
     reading.realtime_ns = realtime_ns() - monotonic_ns() + reading.snapshot.time_ns;
     // If another process is changing the rules, show the previous ones.
-    if (auto rules = datapath::list_rules_now(status().ifname, netns_))
+    if (auto rules = datapath::list_rules_now({status().ifname, netns_}))
       rules_ = std::move(rules->rules);
     reading.rules = rules_;
     if (status().features & ROCE_FEATURE_FORWARD)
-      if (auto wire = datapath::read_wire(status().ifname, netns_)) {
+      if (auto wire = datapath::read_wire({status().ifname, netns_})) {
         reading.wire = std::move(wire->counts);
         reading.wire_running = wire->running;
       }
@@ -137,7 +137,7 @@ int fail_port(const Watched &port, const Error &error) {
 
 int open_ports(const Args &args, const Globals &globals, Ports &ports, watch::Model &model) {
   for (const std::string &ifname : args.ifnames) {
-    auto port = datapath::AttachedPort::open(ifname, globals.netns);
+    auto port = datapath::AttachedPort::open({ifname, globals.netns});
     if (!port)
       return fail("watch " + ifname, port.error());
     ports.emplace_back(std::move(*port), globals.netns);

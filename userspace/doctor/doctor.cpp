@@ -33,12 +33,12 @@ Result<Checks> examine(const Question &question) {
     list_rdma(files, checks);
     return checks;
   }
-  auto port = XR_TRY(read_port(question.ifname, question.netns, question.try_port));
+  auto port = XR_TRY(read_port({question.ifname, question.netns}, question.try_port));
   port.program = question.program;
   port.asked = question.command;
   check_port(port, checks);
   if (!question.pfc_from.empty()) {
-    checks.push_back(XR_TRY(try_pfc(question.ifname, question.netns, question.pfc_from)));
+    checks.push_back(XR_TRY(try_pfc({question.ifname, question.netns}, question.pfc_from)));
   }
   if (sys_is_of(question))
     check_rdma(files, port, question.peer_mode, checks);

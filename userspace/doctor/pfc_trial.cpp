@@ -101,28 +101,27 @@ Result<PfcSeen> exchange(const datapath::AttachedPort &port, const host::LinkFac
   return seen;
 }
 
-Result<PfcSeen> look(const std::string &ifname, const std::string &netns,
-                     const host::LinkFacts &from) {
+Result<PfcSeen> look(const PortName &name, const host::LinkFacts &from) {
   auto to = [&]() -> Result<host::LinkFacts> {
-    const auto inside = XR_TRY(host::enter_netns(netns));
-    return host::read_link(ifname, netns);
+    const auto inside = XR_TRY(host::enter_netns(name.netns));
+    return host::read_link(name);
   }();
   if (!to)
     return to.error();
   if (!to->up || !from.up)
-    return Error{fmt::format("{} is down", to->up ? from.ifname : ifname)};
-  auto port = datapath::AttachedPort::open(ifname, netns);
+    return Error{fmt::format("{} is down", to->up ? from.ifname : name.ifname)};
+  auto port = datapath::AttachedPort::open(name);
   const bool attached = port.ok();
   if (!attached) {
     datapath::AttachOptions options;
     options.track = false;
-    XR_TRY(datapath::attach(ifname, netns, options));
-    port = datapath::AttachedPort::open(ifname, netns);
+    XR_TRY(datapath::attach(name, options));
+    port = datapath::AttachedPort::open(name);
   }
-  auto seen = port ? exchange(*port, *to, from, netns) : Result<PfcSeen>(port.error());
+  auto seen = port ? exchange(*port, *to, from, name.netns) : Result<PfcSeen>(port.error());
   if (attached)
     return seen;
-  XR_TRY(datapath::detach(ifname, netns));
+  XR_TRY(datapath::detach(name));
   return seen;
 }
 
@@ -149,15 +148,14 @@ Check judge_pfc(const PfcSeen &seen) {
   return check;
 }
 
-Result<Check> try_pfc(const std::string &ifname, const std::string &netns,
-                      const std::string &from) {
+Result<Check> try_pfc(const PortName &port, const std::string &from) {
   auto sender = [&]() -> Result<host::LinkFacts> {
-    const auto inside = XR_TRY(host::enter_netns(netns));
-    return host::read_link(from, netns);
+    const auto inside = XR_TRY(host::enter_netns(port.netns));
+    return host::read_link({from, port.netns});
   }();
   if (!sender)
     return sender.error().in(fmt::format("--pfc-from {}", from));
-  const auto seen = look(ifname, netns, *sender);
+  const auto seen = look(port, *sender);
   return judge_pfc(seen ? seen.get() : failed(from, seen.error()));
 }
 

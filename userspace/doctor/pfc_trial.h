@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "base/port_name.h"
 #include "base/result.h"
 #include "model/check.h"
 
@@ -25,6 +26,6 @@ Check judge_pfc(const PfcSeen &seen);
 // `from`, the other end of the link of `ifname`, both in the namespace `netns`; counts what arrives
 // at the XDP program of `ifname`, which it attaches if it is not, and then detaches. Takes up to 3
 // s where nothing arrives. Error: `from` is no interface.
-Result<Check> try_pfc(const std::string &ifname, const std::string &netns, const std::string &from);
+Result<Check> try_pfc(const PortName &port, const std::string &from);
 
 } // namespace xr::doctor

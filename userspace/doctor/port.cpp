@@ -22,26 +22,26 @@ afxdp::ZeroCopyPort PortFacts::zero_copy_port() const {
           link.mtu + ROCE_ETH_LEN + ROCE_VLAN_MAX * ROCE_VLAN_LEN};
 }
 
-Result<PortFacts> read_port(const std::string &ifname, const std::string &netns, bool try_port) {
+Result<PortFacts> read_port(const PortName &name, bool try_port) {
   datapath::silence_libraries();
   PortFacts port;
-  auto home = XR_TRY(host::Netns::open(netns));
+  auto home = XR_TRY(host::Netns::open(name.netns));
   {
     const auto inside = XR_TRY(home.enter());
-    auto link = XR_TRY(host::read_link(ifname, netns));
+    auto link = XR_TRY(host::read_link(name));
     port.link = link;
-    port.netns = netns;
-    port.queues = host::read_queues(ifname);
+    port.netns = name.netns;
+    port.queues = host::read_queues(name.ifname);
     port.cpus = static_cast<uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
     port.xdp = host::read_xdp_features(link.ifindex);
-    port.features = host::read_features(ifname);
+    port.features = host::read_features(name.ifname);
     port.hook = datapath::read_hook(link.ifindex);
-    port.pfc = host::read_pfc(ifname);
+    port.pfc = host::read_pfc(name.ifname);
     if (try_port)
       port.zero_copy = afxdp::try_zero_copy(port.zero_copy_port(), port.xdp);
   }
   const bool skb_mode = port.xdp && !port.xdp->native;
-  port.troubles = datapath::port_preflight(home, ifname, skb_mode);
+  port.troubles = datapath::port_preflight(home, name.ifname, skb_mode);
   return port;
 }
 

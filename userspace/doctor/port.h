@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "afxdp/zero_copy.h"
+#include "base/port_name.h"
 #include "base/result.h"
 #include "datapath/hook.h"
 #include "datapath/preflight.h"
@@ -44,8 +45,7 @@ struct PortFacts {
 
 // Error: no such interface or namespace. `try_port`: tries zero-copy, which may lose frames of the
 // port.
-Result<PortFacts> read_port(const std::string &ifname, const std::string &netns,
-                            bool try_port = false);
+Result<PortFacts> read_port(const PortName &port, bool try_port = false);
 void check_port(const PortFacts &port, Checks &checks);
 
 } // namespace xr::doctor

@@ -80,7 +80,7 @@ Status send_frame() {
 }
 
 Result<uint64_t> frames_counted() {
-  auto port = XR_TRY(datapath::AttachedPort::open(kPort, ""));
+  auto port = XR_TRY(datapath::AttachedPort::open({kPort, ""}));
   auto snapshot = XR_TRY(port.snapshot());
   return snapshot.opcodes[ROCE_RC_SEND_ONLY].packets[ROCE_ECN_ECT0]; // default of packet::Path
 }
@@ -94,13 +94,13 @@ Status count_one() {
 }
 
 Status off() {
-  auto done = datapath::detach(kPort, "");
+  auto done = datapath::detach({kPort, ""});
   return done ? Status() : std::move(done).error();
 }
 
 Status attach_alone() {
   setenv(kSkip, "1", 1); // NOLINT(concurrency-mt-unsafe)
-  auto attached = datapath::attach(kPort, "", small());
+  auto attached = datapath::attach({kPort, ""}, small());
   unsetenv(kSkip); // NOLINT(concurrency-mt-unsafe)
   if (!attached)
     return std::move(attached).error();
@@ -110,7 +110,7 @@ Status attach_alone() {
 
 // The port remains attached with or without the dispatcher.
 Status attach_shared(bool &attached) {
-  auto done = datapath::attach(kPort, "", small());
+  auto done = datapath::attach({kPort, ""}, small());
   attached = done.ok();
   if (!done)
     return std::move(done).error();
@@ -128,18 +128,18 @@ Status drop_one() {
                                                 {"cnp", "drop"}}) {
     file.rules.push_back(XR_TRY(impair::parse(words)));
   }
-  XR_TRY(datapath::apply_rules(kPort, "", file));
+  XR_TRY(datapath::apply_rules({kPort, ""}, file));
   if (auto done = send_frame(); !done)
     return done;
   return await("no rule dropped it", []() -> Result<bool> {
-    return XR_TRY(datapath::list_rules(kPort, "")).rules.at(0).acted == 1;
+    return XR_TRY(datapath::list_rules({kPort, ""})).rules.at(0).acted == 1;
   });
 }
 
 Status capture_one() {
   unsigned frames = 0;
   auto tap = datapath::CaptureTap::open(
-      kPort, "", small(), 64 << 10,
+      {kPort, ""}, small(), 64 << 10,
       [&](unsigned, const roce_capture &, const uint8_t *) { frames++; });
   if (!tap)
     return std::move(tap).error();
@@ -158,7 +158,7 @@ Status capture_one() {
 }
 
 Status receive_one() {
-  auto steering = XR_TRY(datapath::Steering::open(kPort, "", small(), {{kTrialTo, false}}));
+  auto steering = XR_TRY(datapath::Steering::open({kPort, ""}, small(), {{kTrialTo, false}}));
   afxdp::SocketOptions options;
   options.ifname = kPort;
   options.slots = options.receive = 64;

@@ -32,7 +32,7 @@ void detach_listed(const std::string &path, std::vector<std::string> &detached) 
     const auto inside = netns->enter();
     if (!inside)
       continue;
-    if (datapath::detach(ifname, ""))
+    if (datapath::detach({ifname, ""}))
       detached.push_back(ifname);
   }
 }

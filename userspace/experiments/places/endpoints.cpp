@@ -62,16 +62,16 @@ uint64_t wire_memory(const Plan &plan) {
 // A port of hardware has many queues, and its frames may be longer than a chunk.
 uint64_t ring_memory(const RunPort &port) {
   const auto inside = host::enter_netns(port.netns);
-  const auto facts = host::read_link(port.ifname, port.netns);
+  const auto facts = host::read_link(port);
   if (!inside || !facts)
     return 0; // the wire has the error
   const uint64_t chunks = 2 * uint64_t{facts.get().mtu} / kChunk + 1;
   return kRing * (host::read_queues(port.ifname).count + 1) * chunks * kChunk;
 }
 
-Result<packet::Mac> mac_of(const std::string &ifname, const std::string &netns) {
-  const auto inside = XR_TRY(host::enter_netns(netns));
-  const auto facts = XR_TRY(host::read_link(ifname, netns));
+Result<packet::Mac> mac_of(const PortName &port) {
+  const auto inside = XR_TRY(host::enter_netns(port.netns));
+  const auto facts = XR_TRY(host::read_link(port));
   return facts.mac;
 }
 
@@ -120,7 +120,7 @@ struct Endpoints::State {
       if (!trouble.fixed)
         notes.push_back(fmt::format("{}: {}; {}", trouble.ifname, trouble.text, trouble.hint));
     for (const auto &[port, spec] : {std::pair{&left, &plan.back}, {&right, &plan.forward}})
-      if (Status s = datapath::set_link_words(port->ifname, port->netns, wire::link_text(*spec));
+      if (Status s = datapath::set_link_words({port->ifname, port->netns}, wire::link_text(*spec));
           !s)
         return s;
     return {};
@@ -149,7 +149,7 @@ struct Endpoints::State {
                       const EndpointSetup &setup) {
     packet::Mac peer = setup.peer_mac.value_or(packet::Mac{});
     if (!setup.peer_mac) {
-      peer = XR_TRY(mac_of(setup.ports.receiver.ifname, setup.ports.receiver.netns));
+      peer = XR_TRY(mac_of({setup.ports.receiver.ifname, setup.ports.receiver.netns}));
     }
     endpoint::SendRequest request;
     request.ifname = setup.ports.sender.ifname;
@@ -261,7 +261,7 @@ Status Endpoints::check() const {
 }
 
 Status Endpoints::set_link(const std::string &words) {
-  return datapath::set_link_words(state_->right.ifname, state_->right.netns, words);
+  return datapath::set_link_words({state_->right.ifname, state_->right.netns}, words);
 }
 
 SendReport Endpoints::sender() const {

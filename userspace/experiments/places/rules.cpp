@@ -91,7 +91,7 @@ Status RuleRun::begin() {
     }
     if (file.rules.empty())
       continue;
-    XR_TRY(datapath::apply_rules(port(left), netns(), file));
+    XR_TRY(datapath::apply_rules({port(left), netns()}, file));
   }
   return {};
 }
@@ -113,11 +113,12 @@ Status RuleRun::change_one(Change kind, size_t index) {
   };
   if (kind != Change::Add) {
     const auto done =
-        datapath::enable_rule(port(planned.left), netns(), planned.name, kind == Change::Enable);
+        datapath::enable_rule({port(planned.left), netns()}, planned.name, kind == Change::Enable);
     return done ? Status() : wrong(done.error());
   }
   there_[index] = true;
-  const auto done = datapath::add_rule(port(planned.left), netns(), impair::compile(planned.rule));
+  const auto done =
+      datapath::add_rule({port(planned.left), netns()}, impair::compile(planned.rule));
   return done ? Status() : wrong(done.error());
 }
 
@@ -131,7 +132,7 @@ Result<std::vector<ExperimentRule>> RuleRun::read(const experiment::Rules &rules
   for (const bool left : {true, false}) {
     if (std::ranges::none_of(plan_.rules, [&](const auto &item) { return item.left == left; }))
       continue;
-    const auto list = XR_TRY(datapath::list_rules(port(left), netns()));
+    const auto list = XR_TRY(datapath::list_rules({port(left), netns()}));
     counted.insert(counted.end(), list.rules.begin(), list.rules.end());
   }
   std::vector<ExperimentRule> rows;

@@ -31,7 +31,7 @@ struct SweepOptions {
   SweepShare share = {};
   RunPlace place = {};
   const std::atomic<bool> *stop = nullptr; // set: the processes are ended
-  // As of Progress: how much of the whole is done, and words about it.
+  // Progress: how much of the whole is done, and words about it.
   std::function<void(uint64_t done, uint64_t total, const std::string &text)> progress = {};
   // Called with the number of points that `out` has already.
   std::function<void(size_t)> on_found = {};
@@ -39,9 +39,9 @@ struct SweepOptions {
 
 experiment::Settings joined(const experiment::Settings &first, const experiment::Settings &second);
 
-// Those of the share, in the order of `points`. A signal ends the processes; points that did not
-// run have a failure. A point whose result is in `out`, of the same file, settings and version, is
-// not run again.
+// Runs the points of the share, in the order of `points`. A signal ends the processes; points that
+// did not run have a failure. A point whose result is in `out`, of the same file, settings and
+// version, is not run again.
 Result<std::vector<sweep::SweepPoint>> sweep(const experiment::ExperimentFile &file,
                                              const experiment::Settings &settings,
                                              const std::vector<experiment::Settings> &points,

@@ -46,7 +46,7 @@ RunFacts::File read_file_facts(const std::string &path) {
 }
 
 std::optional<RunFacts::Port> read_link_facts(const std::string &ifname) {
-  auto link = host::read_link(ifname);
+  auto link = host::read_link({ifname});
   if (!link)
     return {};
   RunFacts::Port port{.name = ifname,

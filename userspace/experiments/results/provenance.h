@@ -34,8 +34,8 @@ void record_file(const std::string &path);
 void record_seed(uint64_t seed);
 void record_clock(const std::string &clock);
 
-// As of now; ports that are gone are left out. The thread must not hold a NetnsScope of another
-// namespace than the caller's.
+// The facts at this moment; ports that are gone are left out. The thread must not hold a NetnsScope
+// of another namespace than the caller's.
 std::optional<RunFacts> recorded_run();
 std::optional<report::Section> recorded_section(); // the same, as the block `run`
 // The document as --json prints it, for a file.

@@ -96,7 +96,7 @@ std::string form_of(const WordInfo &info) {
   return fmt::format("{}{}{}", info.name, *info.syntax ? " " : "", info.syntax);
 }
 
-// Words of the language in the font of code; what stands for a value is in capitals.
+// Words of the language in the font of code; names of values are in capitals.
 std::string marked(std::string_view text) {
   std::string out;
   for (size_t at = 0; at < text.size();) {

@@ -90,7 +90,7 @@ public:
   const Wording &wording() const { return wording_; }
   const std::vector<WordInfo> &words() const { return infos_; }
   std::vector<std::string_view> names() const;
-  // Those that follow others, too: what a shell completes.
+  // With the words that follow others: what a shell completes.
   std::vector<std::string_view> all_names() const;
 
   Error unknown(const std::string &word) const;

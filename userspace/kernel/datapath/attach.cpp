@@ -88,26 +88,24 @@ Status put_on(const Place &place, const Bpffs &bpffs, const PortStatus &port,
 
 } // namespace
 
-Result<AttachReport> attach(const std::string &ifname, const std::string &netns,
-                            const AttachOptions &options) {
+Result<AttachReport> attach(const PortName &port, const AttachOptions &options) {
   XR_TRY(begin_call(host::Privilege::Load));
   auto lock = Lock::take(Lock::Kind::Exclusive);
-  return lock ? attach_held(ifname, netns, options) : Result<AttachReport>(lock.error());
+  return lock ? attach_held(port, options) : Result<AttachReport>(lock.error());
 }
 
-Result<AttachReport> attach_held(const std::string &ifname, const std::string &netns,
-                                 const AttachOptions &options) {
+Result<AttachReport> attach_held(const PortName &port, const AttachOptions &options) {
   AttachReport report;
   XR_TRY(check_options(options));
   // Before need_bpffs() mounts a bpffs: a wrong interface name must change nothing.
-  XR_TRY(find_place(ifname, netns, find_bpffs()));
+  XR_TRY(find_place(port, find_bpffs()));
   auto bpffs = XR_TRY(need_bpffs());
-  auto ready = XR_TRY(prepare(ifname, netns, bpffs, report.notes));
+  auto ready = XR_TRY(prepare(port, bpffs, report.notes));
   const Place *place = &ready.place;
   XR_TRY(put_on(*place, bpffs, ready.port, options, report.notes));
 
   Pins pins(bpffs, place->netns->inode(), place->ifindex);
-  auto after = inspect(ifname, &*place->netns, place->ifindex, &pins);
+  auto after = inspect(port.ifname, &*place->netns, place->ifindex, &pins);
   if (!after)
     return after.error();
   report.port = std::move(after->port);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/port_name.h"
 #include "base/result.h"
 #include "datapath/status.h"
 
@@ -43,14 +44,12 @@ struct AttachReport {
   std::vector<std::string> notes; // sentences for the user
 };
 
-Result<AttachReport> attach(const std::string &ifname, const std::string &netns,
-                            const AttachOptions &options);
+Result<AttachReport> attach(const PortName &port, const AttachOptions &options);
 
 // Also cleans up pins of a deleted interface, of another ABI and of a killed attach.
-Result<DetachReport> detach(const std::string &ifname, const std::string &netns);
+Result<DetachReport> detach(const PortName &port);
 // For this folder only: the same; the caller has checked the privilege and holds the lock.
-Result<AttachReport> attach_held(const std::string &ifname, const std::string &netns,
-                                 const AttachOptions &options);
+Result<AttachReport> attach_held(const PortName &port, const AttachOptions &options);
 Result<DetachReport> detach_held(const Place &place);
 
 // Detaches what status(netns) lists: all attachments in all namespaces (only in `netns` if it is

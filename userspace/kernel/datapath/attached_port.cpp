@@ -25,9 +25,9 @@ constexpr uint32_t kDumpedAtOnce = 4096;
 
 } // namespace
 
-Result<AttachedPort> AttachedPort::open(const std::string &ifname, const std::string &netns) {
+Result<AttachedPort> AttachedPort::open(const PortName &where) {
   AttachedPort port;
-  auto found = look_up(ifname, netns);
+  auto found = look_up(where);
   if (!found)
     return found.error();
   port.status_ = std::move(found->port);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/port_name.h"
 #include "base/result.h"
 #include "datapath/maps.h"
 #include "datapath/status.h"
@@ -55,7 +56,7 @@ private:
 class AttachedPort {
 public:
   // Error unless the port is attached with this ABI and the program is on the hook.
-  static Result<AttachedPort> open(const std::string &ifname, const std::string &netns);
+  static Result<AttachedPort> open(const PortName &port);
 
   const PortStatus &status() const { return status_; } // at the time of open()
   // Whether its program is still on the interface.

@@ -67,7 +67,7 @@ Status load(BridgeEnd &end, const BridgeEnd &other, roce_config config, bool sec
 // Records in the pins that the bridge made the port promiscuous, so that detach undoes only that.
 Status go_promiscuous(const BridgeEnd &end) {
   const std::string &ifname = end.ready.place.ifname;
-  auto facts = XR_TRY(host::read_link(ifname));
+  auto facts = XR_TRY(host::read_link({ifname}));
   if (facts.promiscuous)
     return {};
   auto done = end.pins.record(Pins::kPromiscuous, ifname);
@@ -105,7 +105,7 @@ std::optional<std::vector<PortStatus>> bridged_ports(const std::string &a, const
                                                      const std::string &netns) {
   std::vector<PortStatus> ports;
   for (const auto &[ifname, peer] : {std::pair(a, b), std::pair(b, a)}) {
-    auto place = find_place(ifname, netns, find_bpffs());
+    auto place = find_place({ifname, netns}, find_bpffs());
     if (!place)
       return {};
     auto found = inspect(ifname, place->namespace_or_null(), place->ifindex, place->best_pins());
@@ -119,7 +119,7 @@ std::optional<std::vector<PortStatus>> bridged_ports(const std::string &a, const
 // What makes a bridge that is there lose frames is repaired as for a new one.
 Result<BridgeReport> repair(std::vector<PortStatus> ports, const std::string &netns) {
   BridgeReport report;
-  const Place place = XR_TRY(find_place(ports[0].ifname, netns, find_bpffs()));
+  const Place place = XR_TRY(find_place({ports[0].ifname, netns}, find_bpffs()));
   const auto inside = XR_TRY(place.netns->enter());
   report.troubles = XR_TRY(bridge_preflight(*place.netns, ports[0].ifname, ports[1].ifname,
                                             ports[0].mode == Mode::Skb, true));
@@ -142,11 +142,11 @@ Result<BridgeReport> bridge(const std::string &a, const std::string &b, const st
   if (auto ports = fix ? bridged_ports(a, b, netns) : std::nullopt)
     return repair(std::move(*ports), netns);
   for (const std::string &ifname : {a, b}) // before need_bpffs() mounts a bpffs
-    XR_TRY(find_place(ifname, netns, find_bpffs()).in(ifname));
+    XR_TRY(find_place({ifname, netns}, find_bpffs()).in(ifname));
   auto bpffs = XR_TRY(need_bpffs());
   std::vector<Prepared> ready;
   for (const std::string &ifname : {a, b}) {
-    auto item = prepare(ifname, netns, bpffs, report.notes);
+    auto item = prepare({ifname, netns}, bpffs, report.notes);
     if (item && !item->port.programs.empty())
       item = busy(item->port, "a bridge's port is alone on its hook");
     if (!item)

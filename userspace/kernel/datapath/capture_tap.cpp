@@ -92,12 +92,11 @@ Status CaptureTap::open_rings(uint64_t ring_bytes) {
                      "--buffer with a smaller size needs less memory");
 }
 
-Result<CaptureTap> CaptureTap::open(const std::string &ifname, const std::string &netns,
-                                    const AttachOptions &options, uint64_t ring_bytes,
-                                    Callback callback) {
-  auto lease = XR_TRY(FeatureLease::take(ifname, netns, kCapture, options));
+Result<CaptureTap> CaptureTap::open(const PortName &port, const AttachOptions &options,
+                                    uint64_t ring_bytes, Callback callback) {
+  auto lease = XR_TRY(FeatureLease::take(port, kCapture, options));
   CaptureTap self(std::move(lease));
-  auto found = look_up(ifname, netns);
+  auto found = look_up(port);
   if (!found)
     return found.error();
   self.port_ = std::move(found->port);

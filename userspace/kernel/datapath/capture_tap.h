@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/port_name.h"
 #include "base/result.h"
 #include "datapath/feature_lease.h"
 #include "datapath/status.h"
@@ -28,9 +29,8 @@ public:
   // One tap per port. An attached port gets its program exchanged for one that copies frames; any
   // other port is attached with `options` and detached at the end. `ring_bytes`: size of each CPU's
   // ring, a power of two of pages. No frame is copied before start().
-  static Result<CaptureTap> open(const std::string &ifname, const std::string &netns,
-                                 const AttachOptions &options, uint64_t ring_bytes,
-                                 Callback callback);
+  static Result<CaptureTap> open(const PortName &port, const AttachOptions &options,
+                                 uint64_t ring_bytes, Callback callback);
   CaptureTap(CaptureTap &&) noexcept = default;
   CaptureTap &operator=(CaptureTap &&) = delete;
   ~CaptureTap();

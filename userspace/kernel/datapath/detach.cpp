@@ -117,10 +117,10 @@ Result<std::vector<Place>> places_in(const std::string &netns_name) {
 
 } // namespace
 
-Result<DetachReport> detach(const std::string &ifname, const std::string &netns) {
+Result<DetachReport> detach(const PortName &port) {
   XR_TRY(begin_call());
   const auto lock = XR_TRY(Lock::take(Lock::Kind::Exclusive));
-  auto place = find_place(ifname, netns, find_bpffs());
+  auto place = find_place(port, find_bpffs());
   return place ? detach_held(*place) : Result<DetachReport>(place.error());
 }
 

@@ -98,21 +98,20 @@ Result<AttachReport> add_feature(InspectedPort &seen, const std::string &netns,
   }
   AttachOptions with = options;
   with.features |= feature.bit | ROCE_FEATURE_PASSING;
-  return attach_held(port.ifname, netns, with);
+  return attach_held({port.ifname, netns}, with);
 }
 
 } // namespace
 
-Result<FeatureLease> FeatureLease::take(const std::string &ifname, const std::string &netns,
-                                        const LeasedFeature &feature,
+Result<FeatureLease> FeatureLease::take(const PortName &name, const LeasedFeature &feature,
                                         const AttachOptions &options) {
   XR_TRY(begin_call(host::Privilege::Load));
   const auto whole = XR_TRY(Lock::take(Lock::Kind::Exclusive));
-  auto place = XR_TRY(find_place(ifname, netns, find_bpffs()));
+  auto place = XR_TRY(find_place(name, find_bpffs()));
   auto seen = XR_TRY(inspect_location(std::move(place)));
   auto lock = XR_TRY(Lock::take_port(seen.port.netns_inode, seen.port.ifindex, feature.use));
   const bool attaches = seen.port.state != AttachState::Attached;
-  auto given = add_feature(seen, netns, feature, options);
+  auto given = add_feature(seen, name.netns, feature, options);
   if (!given)
     return given.error();
   const PortStatus &port = given->port;

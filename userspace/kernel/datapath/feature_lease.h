@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/port_name.h"
 #include "base/result.h"
 #include "datapath/attach.h"
 #include "datapath/lock.h"
@@ -26,8 +27,8 @@ public:
   // One lease of a feature per port. An attached port gets its program exchanged for one with the
   // feature; any other port is attached with `options`. Error if the port is attached with options
   // that differ from non-default ones in `options`. Needs Privilege::Load.
-  static Result<FeatureLease> take(const std::string &ifname, const std::string &netns,
-                                   const LeasedFeature &feature, const AttachOptions &options);
+  static Result<FeatureLease> take(const PortName &port, const LeasedFeature &feature,
+                                   const AttachOptions &options);
   FeatureLease(FeatureLease &&) noexcept = default;
   FeatureLease &operator=(FeatureLease &&) = delete;
   ~FeatureLease();

@@ -42,7 +42,7 @@ std::vector<Pins> Pins::list(const Bpffs &bpffs) {
 
 bool Pins::exist() const { return access(directory_.c_str(), F_OK) == 0; }
 
-Status Pins::create(const std::string &ifname, const std::string &netns_name) const {
+Status Pins::create(const PortName &name) const {
   // The detach of another port removes the parent while it is empty: then it is made again.
   constexpr int kAttempts = 100;
   for (int attempt = 1;; attempt++) {
@@ -53,8 +53,8 @@ Status Pins::create(const std::string &ifname, const std::string &netns_name) co
     if (errno != ENOENT || attempt == kAttempts)
       return errno_error(errno, fmt::format("cannot make {}", directory_));
   }
-  auto done = record("interface", ifname);
-  return done ? record("netns", netns_name) : done;
+  auto done = record("interface", name.ifname);
+  return done ? record("netns", name.netns) : done;
 }
 
 Status Pins::record(const char *name, const std::string &text) const {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/port_name.h"
 #include "base/result.h"
 #include "datapath/bpffs.h"
 
@@ -30,7 +31,7 @@ public:
 
   bool exist() const;
   // Creates the directory with the two names, before anything is pinned in it.
-  Status create(const std::string &ifname, const std::string &netns_name) const;
+  Status create(const PortName &port) const;
   // Removes all pins. A missing pin is no error, so the call can be repeated.
   Status remove() const;
 

@@ -57,28 +57,27 @@ unsigned bridged_ifindex(const Bpffs &bpffs, const Pins &pins) {
   return 0;
 }
 
-Result<Place> find_place(const std::string &ifname, const std::string &netns_name,
-                         const std::optional<Bpffs> &bpffs) {
+Result<Place> find_place(const PortName &port, const std::optional<Bpffs> &bpffs) {
   Place place;
-  place.ifname = ifname;
-  auto netns = host::Netns::open(netns_name);
+  place.ifname = port.ifname;
+  auto netns = host::Netns::open(port.netns);
   if (netns.ok()) {
     const auto inside = XR_TRY(netns->enter());
     place.netns = std::move(*netns);
-    place.ifindex = ifname.size() < IF_NAMESIZE ? if_nametoindex(ifname.c_str()) : 0;
+    place.ifindex = port.ifname.size() < IF_NAMESIZE ? if_nametoindex(port.ifname.c_str()) : 0;
   }
   for (const Pins &pins : bpffs ? Pins::list(*bpffs) : std::vector<Pins>()) {
     bool here = place.netns && pins.netns() == place.netns->inode();
     if (here && place.ifindex == pins.ifindex())
       place.pins = pins;
-    else if (pins.ifname() == ifname &&
-             (here ? interface_is_gone(*place.netns, pins) : namespace_is_gone(netns_name, pins)))
+    else if (pins.ifname() == port.ifname &&
+             (here ? interface_is_gone(*place.netns, pins) : namespace_is_gone(port.netns, pins)))
       place.stale.push_back(pins);
   }
   if (!place.netns && place.stale.empty())
     return netns.error();
   if (!place.ifindex && place.stale.empty())
-    return host::no_such_interface(netns_name);
+    return host::no_such_interface(port.netns);
   return place;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/port_name.h"
 #include "base/result.h"
 #include "datapath/pins.h"
 #include "host/netns.h"
@@ -27,8 +28,7 @@ struct Place {
 };
 
 // Finds the interface, or stale pins with its name, or both. Error if there is neither.
-Result<Place> find_place(const std::string &ifname, const std::string &netns,
-                         const std::optional<Bpffs> &bpffs);
+Result<Place> find_place(const PortName &port, const std::optional<Bpffs> &bpffs);
 
 // The interface of these pins, by number, because it may be renamed.
 Place place_of(const Pins &pins);

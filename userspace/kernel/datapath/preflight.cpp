@@ -373,7 +373,7 @@ Result<CheckedEnd> open_port(const host::Netns &netns, const std::string &ifname
   CheckedEnd end;
   end.netns = {std::shared_ptr<const host::Netns>(), &netns}; // the caller's
   end.way.netns = netns.name();
-  if (auto done = read_end(end, [&] { return host::read_link(ifname, netns.name()); }); !done)
+  if (auto done = read_end(end, [&] { return host::read_link({ifname, netns.name()}); }); !done)
     return done.error();
   return end;
 }

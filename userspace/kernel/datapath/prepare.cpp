@@ -69,16 +69,17 @@ Undo::~Undo() {
   (void)clean_pins(bpffs_, pins_, freed);
 }
 
-Result<Prepared> prepare(const std::string &ifname, const std::string &netns, const Bpffs &bpffs,
+Result<Prepared> prepare(const PortName &port, const Bpffs &bpffs,
                          std::vector<std::string> &notes) {
-  auto place = find_place(ifname, netns, bpffs);
+  auto place = find_place(port, bpffs);
   if (!place)
     return place.error();
   if (!place->ifindex)
     return Error{"no such interface",
                  fmt::format("it was deleted; xdp-roce {}detach {} cleans up after it",
-                             netns.empty() ? "" : "--netns " + netns + " ", ifname)};
-  auto before = inspect(ifname, &*place->netns, place->ifindex, place->best_pins());
+                             port.netns.empty() ? "" : "--port.netns " + port.netns + " ",
+                             port.ifname)};
+  auto before = inspect(port.ifname, &*place->netns, place->ifindex, place->best_pins());
   if (!before)
     return before.error();
   XR_TRY(check_free(before->port));

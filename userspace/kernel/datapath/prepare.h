@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/port_name.h"
 #include "datapath/attach.h"
 #include "datapath/place.h"
 #include "datapath/status.h"
@@ -23,8 +24,7 @@ struct Prepared {
 
 // Checks that the interface exists and its hook is free or can be shared, and removes the pins of
 // previous attachments.
-Result<Prepared> prepare(const std::string &ifname, const std::string &netns, const Bpffs &bpffs,
-                         std::vector<std::string> &notes);
+Result<Prepared> prepare(const PortName &port, const Bpffs &bpffs, std::vector<std::string> &notes);
 
 // Restores the interface when an attach fails: its destructor cleans up unless disarm() was called.
 class Undo {

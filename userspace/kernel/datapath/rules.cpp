@@ -98,7 +98,7 @@ Status clear_count(const Pins &pins, uint32_t slot) {
 class RuleStore {
 public:
   // The rules of an attached port; error if it is not attached. The caller holds the lock.
-  static Result<RuleStore> open(const std::string &ifname, const std::string &netns);
+  static Result<RuleStore> open(const PortName &port);
 
   Result<std::vector<Entry>> entries() const;
   Status replace(std::vector<Entry> entries);
@@ -123,10 +123,10 @@ private:
   PortStatus port_;
 };
 
-Result<RuleStore> RuleStore::open(const std::string &ifname, const std::string &netns) {
+Result<RuleStore> RuleStore::open(const PortName &port) {
   RuleStore store;
-  auto place = XR_TRY(find_place(ifname, netns, find_bpffs()));
-  auto found = inspect(ifname, place.namespace_or_null(), place.ifindex, place.best_pins());
+  auto place = XR_TRY(find_place(port, find_bpffs()));
+  auto found = inspect(port.ifname, place.namespace_or_null(), place.ifindex, place.best_pins());
   if (!found)
     return found.error();
   if (found->port.state != AttachState::Attached || !place.pins)
@@ -479,14 +479,13 @@ Result<std::vector<std::string>> RuleStore::notes(const std::vector<Entry> &befo
 using Change = std::function<Status(RuleStore &)>;
 
 // The steps of every command: check the privilege, lock, open, change; then list the rules.
-Result<RuleList> with_rules(const std::string &ifname, const std::string &netns,
-                            const Change &change,
+Result<RuleList> with_rules(const PortName &port, const Change &change,
                             std::chrono::milliseconds patience = Lock::patience(),
                             bool fresh = false) {
   XR_TRY(begin_call(change ? host::Privilege::Load : host::Privilege::Read));
   const auto lock =
       XR_TRY(Lock::take(change ? Lock::Kind::Exclusive : Lock::Kind::Shared, patience));
-  auto store = XR_TRY(RuleStore::open(ifname, netns));
+  auto store = XR_TRY(RuleStore::open(port));
   if (!change)
     return store.list();
   auto before = XR_TRY(store.entries());
@@ -520,31 +519,28 @@ Result<std::vector<Entry>::iterator> find_entry(std::vector<Entry> &entries,
 
 } // namespace
 
-Result<RuleList> list_rules(const std::string &ifname, const std::string &netns) {
-  return with_rules(ifname, netns, nullptr);
+Result<RuleList> list_rules(const PortName &port) { return with_rules(port, nullptr); }
+
+Result<RuleList> list_rules_now(const PortName &port) {
+  return with_rules(port, nullptr, std::chrono::milliseconds(0));
 }
 
-Result<RuleList> list_rules_now(const std::string &ifname, const std::string &netns) {
-  return with_rules(ifname, netns, nullptr, std::chrono::milliseconds(0));
-}
-
-Result<RuleList> add_rule(const std::string &ifname, const std::string &netns,
-                          const impair::Rule &rule) {
-  return with_rules(ifname, netns, [&](RuleStore &store) -> Status {
+Result<RuleList> add_rule(const PortName &port, const impair::Rule &rule) {
+  return with_rules(port, [&](RuleStore &store) -> Status {
     auto entries = XR_TRY(store.entries());
     for (const Entry &entry : entries)
       if (!rule.name.empty() && entry.rule.name == rule.name)
-        return Error{fmt::format("there is a rule named {} already", rule.name),
-                     command_for(store.port(), fmt::format("impair {} del {}", ifname, rule.name)) +
-                         " first"};
+        return Error{
+            fmt::format("there is a rule named {} already", rule.name),
+            command_for(store.port(), fmt::format("impair {} del {}", port.ifname, rule.name)) +
+                " first"};
     entries.push_back({rule, 0, 0, 0});
     return store.replace(std::move(entries));
   });
 }
 
-Result<RuleList> delete_rule(const std::string &ifname, const std::string &netns,
-                             const std::string &which) {
-  return with_rules(ifname, netns, [&](RuleStore &store) -> Status {
+Result<RuleList> delete_rule(const PortName &port, const std::string &which) {
+  return with_rules(port, [&](RuleStore &store) -> Status {
     auto entries = XR_TRY(store.entries());
     auto found = XR_TRY(find_entry(entries, which, store.port()));
     entries.erase(found);
@@ -552,9 +548,8 @@ Result<RuleList> delete_rule(const std::string &ifname, const std::string &netns
   });
 }
 
-Result<RuleList> enable_rule(const std::string &ifname, const std::string &netns,
-                             const std::string &which, bool enabled) {
-  return with_rules(ifname, netns, [&](RuleStore &store) -> Status {
+Result<RuleList> enable_rule(const PortName &port, const std::string &which, bool enabled) {
+  return with_rules(port, [&](RuleStore &store) -> Status {
     auto entries = XR_TRY(store.entries());
     auto found = XR_TRY(find_entry(entries, which, store.port()));
     impair::Rule &rule = (found)->rule;
@@ -565,8 +560,8 @@ Result<RuleList> enable_rule(const std::string &ifname, const std::string &netns
   });
 }
 
-Result<RuleList> clear_rules(const std::string &ifname, const std::string &netns) {
-  return with_rules(ifname, netns, [](RuleStore &store) -> Status {
+Result<RuleList> clear_rules(const PortName &port) {
+  return with_rules(port, [](RuleStore &store) -> Status {
     if (auto done = store.write_peers({}, true); !done)
       return done;
     return store.replace({});
@@ -574,7 +569,7 @@ Result<RuleList> clear_rules(const std::string &ifname, const std::string &netns
 }
 
 // QP numbers first: a packet must have its new number before a reset rule counts it.
-Result<RuleList> zero_rules(const std::string &ifname, const std::string &netns, bool streams) {
+Result<RuleList> zero_rules(const PortName &port, bool streams) {
   const Change zero = [streams](RuleStore &store) -> Status {
     auto entries = XR_TRY(store.entries());
     if (streams)
@@ -585,12 +580,11 @@ Result<RuleList> zero_rules(const std::string &ifname, const std::string &netns,
       entry.reset = true;
     return entries.empty() ? Status{} : store.replace(std::move(entries));
   };
-  return with_rules(ifname, netns, zero, Lock::patience(), streams);
+  return with_rules(port, zero, Lock::patience(), streams);
 }
 
-Result<RuleList> apply_rules(const std::string &ifname, const std::string &netns,
-                             const impair::File &file) {
-  return with_rules(ifname, netns, [&](RuleStore &store) -> Status {
+Result<RuleList> apply_rules(const PortName &port, const impair::File &file) {
+  return with_rules(port, [&](RuleStore &store) -> Status {
     std::vector<Entry> entries;
     for (const impair::Rule &rule : file.rules)
       entries.push_back({rule, 0, 0, 0});
@@ -600,9 +594,8 @@ Result<RuleList> apply_rules(const std::string &ifname, const std::string &netns
   });
 }
 
-Result<RuleList> add_peer(const std::string &ifname, const std::string &netns,
-                          const impair::Peer &peer) {
-  return with_rules(ifname, netns, [&](RuleStore &store) -> Status {
+Result<RuleList> add_peer(const PortName &name, const impair::Peer &peer) {
+  return with_rules(name, [&](RuleStore &store) -> Status {
     if (!(store.port().features & ROCE_FEATURE_RULES))
       return Error{"a peer is for `cnp`, and the port has no rules yet", "add the rule first"};
     return store.write_peers({peer}, false);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/port_name.h"
 #include "base/result.h"
 #include "impair/rule.h"
 #include "model/rules.h"
@@ -20,27 +21,21 @@ struct RuleList {
 };
 
 // Every function returns the rules after its change; on an error nothing is changed.
-Result<RuleList> list_rules(const std::string &ifname, const std::string &netns);
+Result<RuleList> list_rules(const PortName &port);
 // Lists without waiting: an error while another process changes rules or attachments.
-Result<RuleList> list_rules_now(const std::string &ifname, const std::string &netns);
-Result<RuleList> add_rule(const std::string &ifname, const std::string &netns,
-                          const impair::Rule &rule);
+Result<RuleList> list_rules_now(const PortName &port);
+Result<RuleList> add_rule(const PortName &port, const impair::Rule &rule);
 // By id or by name.
-Result<RuleList> delete_rule(const std::string &ifname, const std::string &netns,
-                             const std::string &which);
+Result<RuleList> delete_rule(const PortName &port, const std::string &which);
 // By id or by name. A disabled rule keeps its place, state and counts, and matches nothing; its
 // schedule continues. No error if the rule is so already.
-Result<RuleList> enable_rule(const std::string &ifname, const std::string &netns,
-                             const std::string &which, bool enabled);
-Result<RuleList> clear_rules(const std::string &ifname, const std::string &netns);
+Result<RuleList> enable_rule(const PortName &port, const std::string &which, bool enabled);
+Result<RuleList> clear_rules(const PortName &port);
 // Resets counts, states and schedules as if the rules were added now; ids stay. The next QP that
 // the port sees is number 1 again. `streams`: its streams begin again, too: counts at 0, the next
 // packet is the first.
-Result<RuleList> zero_rules(const std::string &ifname, const std::string &netns,
-                            bool streams = false);
-Result<RuleList> apply_rules(const std::string &ifname, const std::string &netns,
-                             const impair::File &file);
-Result<RuleList> add_peer(const std::string &ifname, const std::string &netns,
-                          const impair::Peer &peer);
+Result<RuleList> zero_rules(const PortName &port, bool streams = false);
+Result<RuleList> apply_rules(const PortName &port, const impair::File &file);
+Result<RuleList> add_peer(const PortName &port, const impair::Peer &peer);
 
 } // namespace xr::datapath

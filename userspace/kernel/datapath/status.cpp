@@ -265,18 +265,18 @@ std::set<std::string> pinned_netns_names() {
   return names;
 }
 
-Result<Inspected> look_up(const std::string &ifname, const std::string &netns) {
+Result<Inspected> look_up(const PortName &port) {
   XR_TRY(begin_call(host::Privilege::Read));
   const auto lock = XR_TRY(Lock::take(Lock::Kind::Shared));
-  auto place = XR_TRY(find_place(ifname, netns, find_bpffs()));
-  auto found = inspect(ifname, place.namespace_or_null(), place.ifindex, place.best_pins());
+  auto place = XR_TRY(find_place(port, find_bpffs()));
+  auto found = inspect(port.ifname, place.namespace_or_null(), place.ifindex, place.best_pins());
   if (found && place.pins)
     found->directory = place.pins->directory();
   return found;
 }
 
-Result<PortStatus> status_of(const std::string &ifname, const std::string &netns) {
-  auto found = look_up(ifname, netns);
+Result<PortStatus> status_of(const PortName &port) {
+  auto found = look_up(port);
   if (!found)
     return found.error();
   return std::move(found->port);

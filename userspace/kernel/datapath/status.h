@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/port_name.h"
 #include "base/result.h"
 #include "datapath/hook.h"
 #include "datapath/maps.h"
@@ -25,7 +26,7 @@ Result<std::vector<std::string>> pinned_interfaces(const std::string &netns);
 std::set<std::string> pinned_netns_names();
 
 // The status of one interface, attached or not.
-Result<PortStatus> status_of(const std::string &ifname, const std::string &netns);
+Result<PortStatus> status_of(const PortName &port);
 
 // "alone on the XDP hook; ...": for a port whose `alone` is not "".
 std::string alone_note(const PortStatus &port);
@@ -49,6 +50,6 @@ Result<bool> is_still_attached(const PortStatus &port);
 Error not_readable(const PortStatus &port);
 
 // inspect() by name; checks the privilege and takes the shared lock. Every reader starts with it.
-Result<Inspected> look_up(const std::string &ifname, const std::string &netns);
+Result<Inspected> look_up(const PortName &port);
 
 } // namespace xr::datapath

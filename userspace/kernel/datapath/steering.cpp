@@ -46,12 +46,11 @@ Status write_endpoints(int map, const std::vector<Endpoint> &endpoints) {
 
 } // namespace
 
-Result<Steering> Steering::open(const std::string &ifname, const std::string &netns,
-                                const AttachOptions &options,
+Result<Steering> Steering::open(const PortName &port, const AttachOptions &options,
                                 const std::vector<Endpoint> &endpoints) {
-  auto lease = XR_TRY(FeatureLease::take(ifname, netns, kSteer, options));
+  auto lease = XR_TRY(FeatureLease::take(port, kSteer, options));
   Steering self(std::move(lease));
-  auto found = XR_TRY(look_up(ifname, netns));
+  auto found = XR_TRY(look_up(port));
   XR_TRY(write_endpoints(found.maps.fd(map_names::endpoints), endpoints));
   self.mode_ = found.port.mode;
   self.sockets_ = Fd(fcntl(found.maps.fd(map_names::sockets), F_DUPFD_CLOEXEC, 0));

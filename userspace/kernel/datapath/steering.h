@@ -10,6 +10,7 @@
 
 #include "base/address.h"
 #include "base/fd.h"
+#include "base/port_name.h"
 #include "base/result.h"
 #include "datapath/feature_lease.h"
 #include "datapath/rates_file.h"
@@ -27,8 +28,7 @@ public:
   // One steering per port. An attached port gets its program exchanged for one that steers; any
   // other port is attached with `options` and detached at the end. Nothing is redirected before
   // add().
-  static Result<Steering> open(const std::string &ifname, const std::string &netns,
-                               const AttachOptions &options,
+  static Result<Steering> open(const PortName &port, const AttachOptions &options,
                                const std::vector<Endpoint> &endpoints);
   Steering(Steering &&) noexcept = default;
   Steering &operator=(Steering &&) = delete;

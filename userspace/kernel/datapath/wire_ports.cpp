@@ -34,9 +34,9 @@ struct Found {
   Place place;
   PortStatus port;
 };
-Result<Found> find_bridge_port(const std::string &ifname, const std::string &netns) {
-  auto place = XR_TRY(find_place(ifname, netns, find_bpffs()));
-  auto seen = inspect(ifname, place.namespace_or_null(), place.ifindex, place.best_pins());
+Result<Found> find_bridge_port(const PortName &port) {
+  auto place = XR_TRY(find_place(port, find_bpffs()));
+  auto seen = inspect(port.ifname, place.namespace_or_null(), place.ifindex, place.best_pins());
   if (!seen)
     return seen.error();
   if (seen->port.state != AttachState::Attached || !(seen->port.features & ROCE_FEATURE_FORWARD) ||
@@ -90,7 +90,7 @@ Status WirePorts::join(const std::string &netns) {
   const auto lock = XR_TRY(Lock::take(Lock::Kind::Exclusive));
   for (unsigned i = 0; i < kPorts; i++) {
     OpenPort &port = ports_[i];
-    auto bridge_port = XR_TRY(find_bridge_port(port.status.ifname, netns));
+    auto bridge_port = XR_TRY(find_bridge_port({port.status.ifname, netns}));
     auto lock =
         Lock::take_port(bridge_port.port.netns_inode, bridge_port.port.ifindex, Lock::Use::Wire);
     if (!lock)
@@ -130,15 +130,16 @@ Result<WirePorts> WirePorts::open(const std::string &a, const std::string &b,
     return Error{"a wire needs two ports"};
   WirePorts self;
   self.netns_ = netns;
-  const auto first = XR_TRY(status_of(a, netns).in(a)), second = XR_TRY(status_of(b, netns).in(b));
+  const auto first = XR_TRY(status_of({a, netns}).in(a)),
+             second = XR_TRY(status_of({b, netns}).in(b));
   bool bridged = first.state == AttachState::Attached && first.peer == b;
   // What removed the bridge was killed between its ports.
   if (bridged && second.state != AttachState::Attached) {
-    XR_TRY(detach(a, netns));
+    XR_TRY(detach({a, netns}));
     bridged = false;
   } else if (!bridged && first.state != AttachState::Attached &&
              second.state == AttachState::Attached && second.peer == a) {
-    XR_TRY(detach(b, netns));
+    XR_TRY(detach({b, netns}));
   }
   if (bridged)
     self.notes_.emplace_back("joins the bridge that is there, and leaves it there at the end");
@@ -156,7 +157,7 @@ Result<WirePorts> WirePorts::open(const std::string &a, const std::string &b,
   self.ports_[1].status.ifname = b;
   if (auto done = self.join(netns); !done) {
     if (self.made_bridge_)
-      (void)detach(a, netns);
+      (void)detach({a, netns});
     return done.error();
   }
   self.mode_ = self.ports_[0].status.mode;
@@ -188,7 +189,7 @@ bool WirePorts::alive() const {
 bool WirePorts::attached() const {
   return std::all_of(ports_.begin(), ports_.end(), [](const OpenPort &port) {
     // A change of rules exchanges the program: what counts is that one of ours is on the hook.
-    auto now = status_of(port.status.ifname, port.status.netns);
+    auto now = status_of({port.status.ifname, port.status.netns});
     return now && now->state == AttachState::Attached && now->since_ns == port.status.since_ns;
   });
 }
@@ -290,7 +291,7 @@ Status WirePorts::close() {
     lock.reset();
   if (!made_bridge_ || !attached())
     return {};
-  auto done = detach(ports_[0].status.ifname, netns_);
+  auto done = detach({ports_[0].status.ifname, netns_});
   return done ? Status() : Status(done.error());
 }
 
@@ -301,16 +302,15 @@ WirePorts::~WirePorts() {
   }
 }
 
-Status set_link_words(const std::string &ifname, const std::string &netns,
-                      const std::string &words) {
+Status set_link_words(const PortName &name, const std::string &words) {
   XR_TRY(begin_call(host::Privilege::Load));
   if (words.size() >= ROCE_LINK_TEXT)
     return Error{fmt::format("the link has {} characters, {} are possible", words.size(),
                              ROCE_LINK_TEXT - 1)};
   const auto lock = XR_TRY(Lock::take(Lock::Kind::Exclusive));
-  auto found = XR_TRY(find_bridge_port(ifname, netns));
+  auto found = XR_TRY(find_bridge_port(name));
   // The program of the other port hands over what leaves by this one.
-  auto other = XR_TRY(find_bridge_port(found.port.peer, netns));
+  auto other = XR_TRY(find_bridge_port({found.port.peer, name.netns}));
   if (!words.empty())
     if (auto done = enable_hold(other); !done)
       return done;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "base/port_name.h"
 #include "base/result.h"
 #include "datapath/attach.h"
 #include "datapath/lock.h"
@@ -127,7 +128,6 @@ private:
 
 // Sets the words of the link; "" removes it. Frames that leave by the port are handed over while it
 // has one. Errors: no port of a bridge.
-Status set_link_words(const std::string &ifname, const std::string &netns,
-                      const std::string &words);
+Status set_link_words(const PortName &port, const std::string &words);
 
 } // namespace xr::datapath

@@ -36,9 +36,9 @@ LinkWords link_words_in(int map) {
 namespace {
 
 // For reading; takes no lock.
-Result<Inspected> look_up_bridge_port(const std::string &ifname, const std::string &netns) {
+Result<Inspected> look_up_bridge_port(const PortName &port) {
   XR_TRY(begin_call(host::Privilege::Read));
-  auto found = look_up(ifname, netns);
+  auto found = look_up(port);
   if (!found)
     return found.error();
   if (found->port.state != AttachState::Attached || !(found->port.features & ROCE_FEATURE_FORWARD))
@@ -48,8 +48,8 @@ Result<Inspected> look_up_bridge_port(const std::string &ifname, const std::stri
 
 } // namespace
 
-Result<LinkWords> read_link_words(const std::string &ifname, const std::string &netns) {
-  auto found = XR_TRY(look_up_bridge_port(ifname, netns));
+Result<LinkWords> read_link_words(const PortName &port) {
+  auto found = XR_TRY(look_up_bridge_port(port));
   return link_words_in(found.maps.fd(map_names::link));
 }
 
@@ -58,8 +58,8 @@ Result<uint64_t> read_handed_over(int totals) {
   return sums.front().held;
 }
 
-Result<WireReading> read_wire(const std::string &ifname, const std::string &netns) {
-  auto found = XR_TRY(look_up_bridge_port(ifname, netns));
+Result<WireReading> read_wire(const PortName &port) {
+  auto found = XR_TRY(look_up_bridge_port(port));
   WireReading reading;
   if (!(found.port.features & ROCE_FEATURE_HOLD))
     return reading;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "base/port_name.h"
 #include "base/result.h"
 #include "datapath/status.h"
 #include "model/wire_counts.h"
@@ -20,7 +21,7 @@ struct LinkWords {
 };
 
 // Errors: no port of a bridge.
-Result<LinkWords> read_link_words(const std::string &ifname, const std::string &netns);
+Result<LinkWords> read_link_words(const PortName &port);
 LinkWords link_words_in(int map);
 
 // What the process that holds the port's frames counted last, and whether there is one. If there is
@@ -29,7 +30,7 @@ struct WireReading {
   std::shared_ptr<const WirePortCounts> counts; // null: no process of this version ever did
   bool running = false;                         // it takes frames
 };
-Result<WireReading> read_wire(const std::string &ifname, const std::string &netns);
+Result<WireReading> read_wire(const PortName &port);
 
 // Frames that the program of these `totals` has handed over.
 Result<uint64_t> read_handed_over(int totals);

@@ -277,10 +277,10 @@ std::optional<Neighbour> parse_neighbour(std::string_view body, unsigned ifindex
 
 } // namespace
 
-Result<LinkFacts> read_link(const std::string &ifname, const std::string &netns) {
-  if (ifname.empty() || ifname.size() >= IFNAMSIZ)
-    return no_such_interface(netns);
-  return ask_link(0, ifname, no_such_interface(netns));
+Result<LinkFacts> read_link(const PortName &port) {
+  if (port.ifname.empty() || port.ifname.size() >= IFNAMSIZ)
+    return no_such_interface(port.netns);
+  return ask_link(0, port.ifname, no_such_interface(port.netns));
 }
 
 Result<LinkFacts> read_link_at(unsigned ifindex) {

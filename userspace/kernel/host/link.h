@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/address.h"
+#include "base/port_name.h"
 #include "base/result.h"
 
 namespace xr::host {
@@ -38,7 +39,7 @@ struct LinkFacts {
 };
 
 // `netns` is the name of the thread's namespace, for the error message.
-Result<LinkFacts> read_link(const std::string &ifname, const std::string &netns = "");
+Result<LinkFacts> read_link(const PortName &port);
 Result<LinkFacts> read_link_at(unsigned ifindex);
 // Like "192.0.2.1/24", without automatic IPv6 link-local addresses.
 Result<std::vector<std::string>> read_addresses(unsigned ifindex);

@@ -24,7 +24,7 @@ Status answered(const Answer &answer, const char *what) {
 }
 
 bool has_carrier(const std::string &ifname) {
-  auto facts = read_link(ifname);
+  auto facts = read_link({ifname});
   return facts && facts->running;
 }
 

@@ -19,7 +19,7 @@ constexpr uint64_t kLongestRun = 60'000'000'000;
 using QuestionDraft = parse::Draft<Question>;
 using parse::WordReader;
 
-// Those of a switch are parameters of DCQCN as well.
+// What a switch has are parameters of DCQCN as well.
 template <const auto &name> Status parse_parameter(QuestionDraft &draft, WordReader &words) {
   return draft.spec.parameters.set(fmt::format("{}={}", name, words.take()));
 }

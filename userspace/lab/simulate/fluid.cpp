@@ -123,8 +123,8 @@ void Fluid::set_end(uint64_t now, uint32_t number) {
   ends_.push({now + static_cast<uint64_t>(ns), order_++, number, flow.version});
 }
 
-// Those whose last bit has left. Times are whole ns: what would have been sent in the rest of the
-// last one is the next transfer's.
+// Ends the transfers whose last bit has left. Times are whole ns: what would have been sent in the
+// rest of the last one is the next transfer's.
 void Fluid::finish(uint64_t now) {
   while (next_end() == now) {
     const uint32_t number = ends_.top().flow;

@@ -50,7 +50,7 @@ struct HopStack {
   std::array<xdp_roce_hop, 8> hops;
   uint32_t count = 0;
 
-  // Those that there are: a frame has few.
+  // Copies the hops in use: a frame has few.
   void take(const HopStack &other) {
     count = other.count;
     std::copy_n(other.hops.begin(), count, hops.begin());

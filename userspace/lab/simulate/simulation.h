@@ -48,7 +48,8 @@ public:
   // "target_bps", "alpha"; of queues "backlog_bytes", and since the sample before "marked",
   // "dropped" and "paused_ns"; total: "jain" of the flows that delivered something.
   std::vector<ExperimentSample> take_samples();
-  // As of now(): complete after the duration, partial before. wall_s and cpu_s are left 0.
+  // The measurement at now(): complete after the duration, partial before. wall_s and cpu_s are
+  // left 0.
   ExperimentMeasurement measure();
 
   // Completes the files of captures, as of now(). To be called once, after the last run_until().

@@ -17,7 +17,7 @@ namespace xr::simulate {
 inline constexpr unsigned kMostPorts = 256; // of a switch: wire::Frame::ingress has 8 bits
 
 Status check_topology(const Topology &topology);
-// As experiment files call it: "star".
+// The name in experiment files: "star".
 std::string_view kind_name(Topology::Kind kind);
 
 std::vector<std::string> host_names(const Topology &topology);

@@ -94,7 +94,7 @@ FlapBy PortCarrier::way_of(const Carrier &port, const LinkFlap &flap) const {
     return FlapBy::Asked;
   if (port.unable != FlapBy::None)
     return port.unable;
-  auto facts = host::read_link(port.ifname);
+  auto facts = host::read_link({port.ifname});
   if (facts && facts->stacked)
     return FlapBy::Stacked;
   if (flap.way == LinkFlap::Way::Carrier)
@@ -121,7 +121,7 @@ void PortCarrier::step(Carrier &port, const Asked &asked) {
     set_up(port);
   if (!port.down || counts.held_down)
     return;
-  auto facts = host::read_link(port.ifname);
+  auto facts = host::read_link({port.ifname});
   if (!facts || facts->running || !port.had_carrier || Clock::now() > port.waits_until)
     port.down = false;
 }
@@ -129,14 +129,14 @@ void PortCarrier::step(Carrier &port, const Asked &asked) {
 // What the port's carrier does shows whether its peer can see it go down.
 void PortCarrier::set_down(Carrier &port, const LinkFlap &flap) {
   WireEgress &counts = port.counts->out;
-  auto before = host::read_link(port.ifname);
+  auto before = host::read_link({port.ifname});
   if (!before || !before->up) // down already, and not by us
     return;
   port.had_carrier = before->running;
   counts.held_down = 1;
   port.down = true;
   if (host::set_up(port.ifname, false)) {
-    auto after = host::read_link(port.ifname);
+    auto after = host::read_link({port.ifname});
     if (after && !after->carrier) {
       counts.carrier_downs++;
       return;
@@ -154,7 +154,7 @@ void PortCarrier::set_down(Carrier &port, const LinkFlap &flap) {
 // If the kernel refuses, the next step tries again.
 void PortCarrier::set_up(Carrier &port) {
   auto done = host::set_up(port.ifname, true);
-  if (!done && host::read_link(port.ifname))
+  if (!done && host::read_link({port.ifname}))
     return;
   port.counts->out.held_down = 0;
   port.waits_until = Clock::now() + kCarrierPatience;

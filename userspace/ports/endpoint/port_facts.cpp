@@ -75,24 +75,25 @@ std::optional<packet::Address> PortFacts::address(bool ipv4) const {
   return found == addresses.end() ? std::nullopt : std::optional(*found);
 }
 
-Result<PortFacts> read_port_facts(const std::string &ifname, const std::string &netns) {
+Result<PortFacts> read_port_facts(const PortName &name) {
   XR_TRY(host::check_privilege(host::Privilege::Sockets));
-  const auto inside = XR_TRY(host::enter_netns(netns));
-  auto link = host::read_link(ifname, netns);
+  const auto inside = XR_TRY(host::enter_netns(name.netns));
+  auto link = host::read_link(name);
   if (!link)
     return link.error();
   if (!link->up)
-    return Error{"the port is down", fmt::format("ip {}link set {} up",
-                                                 netns.empty() ? "" : "-n " + netns + " ", ifname)};
-  PortFacts port{ifname,
-                 netns,
+    return Error{"the port is down",
+                 fmt::format("ip {}link set {} up",
+                             name.netns.empty() ? "" : "-n " + name.netns + " ", name.ifname)};
+  PortFacts port{name.ifname,
+                 name.netns,
                  link->driver,
                  link->bus,
                  link->ifindex,
                  link->mac,
                  link->mtu,
-                 host::read_speed(ifname),
-                 host::read_queues(ifname).count,
+                 host::read_speed(name.ifname),
+                 host::read_queues(name.ifname).count,
                  {}};
   const auto addresses = XR_TRY(host::read_addresses(link->ifindex));
   for (const std::string &text : addresses)
@@ -105,7 +106,7 @@ PortDrops read_port_drops(const PortFacts &port) {
   const auto scope = host::enter_netns(port.netns);
   if (!scope)
     return {};
-  const auto link = host::read_link(port.ifname);
+  const auto link = host::read_link({port.ifname});
   return link ? PortDrops{link.get().tx_packets, link.get().tx_dropped, link.get().rx_missed}
               : PortDrops{};
 }

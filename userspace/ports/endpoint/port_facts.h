@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/port_name.h"
 #include "base/result.h"
 #include "packet/frame.h"
 
@@ -29,7 +30,7 @@ struct PortFacts {
 };
 
 // Error without CAP_NET_RAW and CAP_NET_ADMIN, or if the port is down.
-Result<PortFacts> read_port_facts(const std::string &ifname, const std::string &netns);
+Result<PortFacts> read_port_facts(const PortName &port);
 
 // Kernel counters of frames that the port has dropped and transmitted so far; 0 if the port is
 // gone.

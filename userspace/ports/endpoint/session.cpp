@@ -48,11 +48,10 @@ bool skb_mode_noted(const std::vector<std::string> &notes) {
 
 } // namespace
 
-Status Session::open(const std::string &ifname, const std::string &netns,
-                     const std::vector<uint32_t> &cpus) {
+Status Session::open(const PortName &name, const std::vector<uint32_t> &cpus) {
   XR_TRY(host::check_processors(cpus));
   placement = host::Placement(cpus);
-  port = XR_TRY(read_port_facts(ifname, netns));
+  port = XR_TRY(read_port_facts(name));
   topology = host::Topology::read(host::Files(), port.bus);
   drops_before = read_port_drops(port);
   return {};
@@ -76,7 +75,7 @@ Status Session::listen(const datapath::AttachOptions &attach,
 
 Status Session::listen(const datapath::AttachOptions &attach,
                        const std::vector<datapath::Endpoint> &endpoints, bool promiscuous) {
-  auto open = datapath::Steering::open(port.ifname, port.netns, attach, endpoints);
+  auto open = datapath::Steering::open(port, attach, endpoints);
   if (!open)
     return open.error();
   steering.emplace(std::move(*open));

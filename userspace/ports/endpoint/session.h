@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "afxdp/socket.h"
+#include "base/port_name.h"
 #include "base/result.h"
 #include "datapath/steering.h"
 #include "endpoint/port_facts.h"
@@ -40,8 +41,7 @@ struct Session {
   std::unique_ptr<packet::Pauses> pauses; // nullptr: PFC frames are not obeyed
 
   // `cpus`: QueueOptions.
-  Status open(const std::string &ifname, const std::string &netns,
-              const std::vector<uint32_t> &cpus);
+  Status open(const PortName &port, const std::vector<uint32_t> &cpus);
   // Steers frames for these addresses and `mac` to the sockets that are opened later.
   Status listen(const datapath::AttachOptions &attach,
                 const std::vector<packet::Address> &addresses, const packet::Mac &mac,

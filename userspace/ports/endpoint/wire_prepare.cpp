@@ -48,18 +48,18 @@ wire::HoldingPath holding_path(const std::optional<LinkSpec> &link,
 }
 
 // A process that was killed during a flap by carrier left the port down: sets it up. What to say.
-std::optional<std::string> end_flap(const std::string &ifname, const std::string &netns) {
-  auto reading = datapath::read_wire(ifname, netns);
+std::optional<std::string> end_flap(const PortName &port) {
+  auto reading = datapath::read_wire(port);
   if (!reading || reading->running || !reading->counts || !reading->counts->out.held_down)
     return {};
-  auto inside = host::enter_netns(netns);
+  auto inside = host::enter_netns(port.netns);
   if (!inside)
     return {};
-  auto facts = host::read_link(ifname);
-  if (!facts || facts->up || !host::set_up(ifname, true))
+  auto facts = host::read_link({port.ifname});
+  if (!facts || facts->up || !host::set_up(port.ifname, true))
     return {};
   return fmt::format("{} was down by a flap of a wire process that was killed; it is up again",
-                     ifname);
+                     port.ifname);
 }
 
 // Rounded up to what is easily read, and can be given as --memory.
@@ -114,9 +114,9 @@ std::optional<LinkSpec> link_of(const std::string &words) {
 Status WireRun::State::read_ports() {
   const std::string names[kPorts] = {request.first, request.second};
   for (unsigned i = 0; i < kPorts; i++) {
-    if (auto said = end_flap(names[i], request.netns))
+    if (auto said = end_flap({names[i], request.netns}))
       notes.push_back(std::move(*said));
-    auto read = read_port_facts(names[i], request.netns);
+    auto read = read_port_facts({names[i], request.netns});
     if (!read)
       return read.error().in(names[i]);
     facts[i] = std::move(*read);

@@ -107,7 +107,7 @@ Status CaptureRun::State::open_port() {
         "leave out one of the two"}
         .as_usage();
   auto open = datapath::CaptureTap::open(
-      request.ifname, request.netns, request.attach, ring_of_each(request.ring_bytes),
+      {request.ifname, request.netns}, request.attach, ring_of_each(request.ring_bytes),
       [this](unsigned cpu, const roce_capture &record, const uint8_t *bytes) {
         merger.add(cpu, record, bytes);
       });

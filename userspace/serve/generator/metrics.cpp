@@ -140,7 +140,7 @@ std::string Generator::port_metrics(Object &request) {
     const Sample &now = unit.now(), &before = unit.before();
     bool up = false;
     if (const auto inside = host::enter_netns(unit.netns()); inside.ok())
-      if (const auto link = host::read_link(unit.ifname()); link.ok())
+      if (const auto link = host::read_link({unit.ifname()}); link.ok())
         up = link.get().running;
     bool sends = false;
     for (const Sent &sent : now.sent)

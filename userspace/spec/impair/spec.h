@@ -207,7 +207,7 @@ struct RuleSpec {
   bool chance() const;
   // Canonical words, accepted by parse_spec().
   std::string text() const;
-  // Those without seed, name, `disabled` and `next`.
+  // The canonical words without seed, name, `disabled` and `next`.
   std::string words() const;
 };
 

@@ -58,7 +58,7 @@ struct Control {
   static Control of(Kind kind);
   static Control of(std::shared_ptr<const Plugin> plugin);
 
-  // Those of `kind`; null: it has none.
+  // The parameters of `kind`; null: it has none.
   ParameterSet *parameters();
   const ParameterSet *parameters() const { return const_cast<Control *>(this)->parameters(); }
   // Whether the rate changes by itself: it starts at the line's rate.

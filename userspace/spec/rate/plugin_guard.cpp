@@ -19,7 +19,7 @@ constexpr std::array kCrashes = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
 constexpr int kFailed = 1;
 
 std::mutex mutex;
-// Those of all threads. Never destroyed: threads may end after main().
+// The running calls of all threads. Never destroyed: threads may end after main().
 std::set<PluginGuard::Running *> &all() {
   static auto *const running = new std::set<PluginGuard::Running *>;
   return *running;
