@@ -430,6 +430,9 @@ TEST(Language, DocumentsHaveTheTables) {
                wire::link_language().markdown());
   expect_table("flows.md", "flow", "| words of a flow | |\n| --- | --- |\n",
                flow::flow_language().markdown());
+  expect_table("congestion.md", "cc",
+               "| `cc` | rate and window follow | source; needs |\n| --- | --- | --- |\n",
+               congestion::control_markdown());
   expect_table("rules.md", "rule", "| | words |\n| --- | --- |\n", impair::rule_words().markdown());
 }
 

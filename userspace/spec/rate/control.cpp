@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "rate/table_parameters.h"
 #include "xdp-roce/congestion.h"
 
@@ -23,19 +25,27 @@ constexpr uint32_t kEveryAck = kAcks | XDP_ROCE_NEEDS_EVERY_ACK;
 // send_bench.cpp.
 constexpr ControlRow kRows[] = {
     {Control::Kind::Fixed, "fixed", 0,
-     "each QP at the rate that was asked for, whatever comes back", nullptr},
-    {Control::Kind::Dcqcn, "dcqcn", 0, "", nullptr},
-    {Control::Kind::Timely, "timely", kAcks, "the gradient of the RTT, as HPCC's simulator has it",
-     timely_rows},
+     "each QP at the rate that was asked for, whatever comes back", "", nullptr},
+    {Control::Kind::Dcqcn, "dcqcn", 0, "", "SIGCOMM'15", nullptr},
+    {Control::Kind::Timely, "timely", kAcks, "the gradient of the RTT",
+     "UpdateRateTimely of HPCC's simulator", timely_rows},
     {Control::Kind::TimelyPatched, "timely-patched", kAcks,
-     "TIMELY with a fixed point, of CoNEXT'16", patched_timely_rows},
+     "the gradient of the RTT and its distance from t-ref, so that there is one fixed point",
+     "CoNEXT'16, algorithm 2", patched_timely_rows},
     {Control::Kind::Dctcp, "dctcp", kEveryAck | XDP_ROCE_NEEDS_ECHO,
-     "the share of marked packets, as HPCC's simulator paces DCTCP", dctcp_rows},
+     "the share of marked packets: one cut an RTT, a step in each RTT without one",
+     "HandleAckDctcp of HPCC's simulator", dctcp_rows},
     {Control::Kind::Hpcc, "hpcc", kEveryAck | XDP_ROCE_NEEDS_HOPS,
-     "what each hop says of itself (INT); in the simulator only", hpcc_rows},
-    {Control::Kind::Swift, "swift", kEveryAck, "a delay that is aimed at, with PLB", swift_rows},
-    {Control::Kind::Copa, "copa", kEveryAck, "a rate of 1 / (delta x queueing delay)", copa_rows},
-    {Control::Kind::Plugin, "plugin", 0, "an algorithm of one's own, in a shared object", nullptr},
+     "what each hop says of itself (INT); in simulations only", "UpdateRateHp of HPCC's simulator",
+     hpcc_rows},
+    {Control::Kind::Swift, "swift", kEveryAck,
+     "a delay that is aimed at, which grows with hops and with small windows; PLB",
+     "htsim's swift.cpp", swift_rows},
+    {Control::Kind::Copa, "copa", kEveryAck,
+     "1 / (delta x queueing delay) packets a second, paced at two windows in an RTT",
+     "NSDI'18, without the competitive mode", copa_rows},
+    {Control::Kind::Plugin, "plugin", 0, "an algorithm of one's own, in a shared object", "",
+     nullptr},
 };
 
 const ControlRow &row_of(Control::Kind kind) {
@@ -46,6 +56,19 @@ const ControlRow &row_of(Control::Kind kind) {
 } // namespace
 
 std::span<const ControlRow> control_rows() { return kRows; }
+
+std::string control_markdown() {
+  std::string table;
+  for (const ControlRow &row : kRows) {
+    const char *needs = row.needs & XDP_ROCE_NEEDS_HOPS   ? "INT"
+                        : row.needs & XDP_ROCE_NEEDS_ECHO ? "ACKs that echo CE"
+                        : row.needs                       ? "ACKs"
+                                                          : "";
+    if (row.rows)
+      table += fmt::format("| `{}` | {} | {}; {} |\n", row.word, row.about, row.source, needs);
+  }
+  return table;
+}
 
 Control Control::of(Kind kind) {
   Control control;

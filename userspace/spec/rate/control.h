@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "rate/dcqcn_parameters.h"
 #include "rate/pacing.h"
@@ -73,10 +74,13 @@ struct ControlRow {
   Control::Kind kind;
   const char *word;                        // after `cc`
   uint32_t needs;                          // XDP_ROCE_NEEDS_*
-  const char *about;                       // "": its presets say it
+  const char *about;                       // what rate and window follow; "": its presets say it
+  const char *source;                      // where it was read
   std::span<const ParameterRow> (*rows)(); // nullptr: it has no table of its own
 };
 // All but None, in the order of `cc list`.
 std::span<const ControlRow> control_rows();
+// The rows of the documents' table: those that have a table of parameters.
+std::string control_markdown();
 
 } // namespace xr::congestion
