@@ -56,7 +56,7 @@ Ran run_rules(const Scenario &scenario, uint64_t step = kMs) {
 
 Ran run_words(const std::string &words, bool reliable = true, const char *link = kForward) {
   Scenario scenario = one_flow(reliable);
-  add_rule({scenario, words}, link);
+  add_rule(scenario, words, link);
   return run_rules(scenario);
 }
 
@@ -151,9 +151,9 @@ TEST(SimulateRules, DelaysAreExact) {
   EXPECT_EQ(fct(back), fct(plain) + 200 * kUs);
   // Both ways, and through two rules of one link.
   Scenario scenario = one_flow();
-  add_rule({scenario, "opcode data delay 100us next"});
-  add_rule({scenario, "opcode data delay 50us"});
-  add_rule({scenario, "opcode ack delay 25us"}, kBack);
+  add_rule(scenario, "opcode data delay 100us next");
+  add_rule(scenario, "opcode data delay 50us");
+  add_rule(scenario, "opcode ack delay 25us", kBack);
   EXPECT_EQ(fct(run_rules(scenario)), fct(plain) + 175 * kUs);
 }
 
@@ -190,9 +190,9 @@ TEST(SimulateRules, AreThereWhenTheScheduleSaysSo) {
   Scenario scenario = one_flow(false);
   const double frame = 1082 * 8 / 0.5; // ns
   const auto number = [&](uint64_t ns) { return static_cast<double>(ns) / frame; };
-  add_rule({scenario, "opcode data ce force name first disabled"});
+  add_rule(scenario, "opcode data ce force name first disabled");
   scenario.rules.all[0].name = "first";
-  add_rule({scenario, "opcode data for 100us ce force name second"});
+  add_rule(scenario, "opcode data for 100us ce force name second");
   scenario.rules.all[1].from_start = false;
   using Kind = RuleChange::Kind;
   scenario.rules.changes = {{200 * kUs, Kind::Enable, 0},
@@ -210,7 +210,7 @@ TEST(SimulateRules, ChanceFollowsTheSeedOfTheRule) {
   const auto acted = [](const std::string &seed, uint64_t step) {
     Scenario scenario = one_flow();
     scenario.flows[0].flow = flow_words("write size 1M pmtu 1024 messages 4 rate 5gbit l2");
-    add_rule({scenario, "opcode data probability 2% drop seed " + seed});
+    add_rule(scenario, "opcode data probability 2% drop seed " + seed);
     const Ran ran = run_rules(scenario, step);
     EXPECT_EQ(ran.flow().drops, ran.rule().acted);
     return std::tuple(ran.rule().acted, ran.rule().matched, ran.flow().naks,
@@ -227,7 +227,7 @@ TEST(SimulateRules, ChanceFollowsTheSeedOfTheRule) {
 TEST(SimulateRules, WhatDoesNotMatchIsAsWithout) {
   Scenario scenario = one_flow();
   const Ran without = run_rules(scenario);
-  add_rule({scenario, "dest-qp 0x999 drop"});
+  add_rule(scenario, "dest-qp 0x999 drop");
   const Ran with = run_rules(scenario);
   EXPECT_EQ(fct(with), fct(without));
   EXPECT_EQ(with.totals.events, without.totals.events);
@@ -238,7 +238,7 @@ TEST(SimulateRules, SelectiveRepeatSendsOneAgain) {
   Scenario scenario = one_flow();
   scenario.flows[0].flow =
       flow_words("write size 65536 pmtu 1024 messages 1 rate 5gbit l2 psn 100");
-  add_rule({scenario, "qp 0x11 psn 10 iter 1 drop"});
+  add_rule(scenario, "qp 0x11 psn 10 iter 1 drop");
   const Ran back = run_rules(scenario);
   scenario.reliability.selective = true;
   const Ran selective = run_rules(scenario);
@@ -276,9 +276,9 @@ Captured read_capture(const std::string &path) {
 
 TEST(SimulateRules, CapturesHaveTheFramesBeforeAndAfter) {
   Scenario scenario = one_flow();
-  add_rule({scenario, "qp 0x11 psn 10 iter 1 drop"});
-  add_rule({scenario, "qp 0x11 psn 20 iter 2 corrupt payload seed 3"});
-  add_rule({scenario, "qp 0x11 psn 40-41 ce force"});
+  add_rule(scenario, "qp 0x11 psn 10 iter 1 drop");
+  add_rule(scenario, "qp 0x11 psn 20 iter 2 corrupt payload seed 3");
+  add_rule(scenario, "qp 0x11 psn 40-41 ce force");
   using Point = CaptureSetup::Point;
   scenario.captures = {{Point::Left}, {Point::Receivers}, {Point::Senders}, {Point::Right, 64}};
   const std::filesystem::path directory =
@@ -318,9 +318,7 @@ TEST(SimulateRules, NamesWhatIsNotPossible) {
     const auto made = Simulation::make(scenario);
     return made ? "" : made.error().message;
   };
-  EXPECT_EQ(error([](Scenario &s) {
-              add_rule({s, "drop"}, "switch:nobody");
-            }),
+  EXPECT_EQ(error([](Scenario &s) { add_rule(s, "drop", "switch:nobody"); }),
             "rule-1: there is no queue switch:nobody");
   EXPECT_EQ(error([](Scenario &s) {
               s.topology = {.kind = Topology::Kind::LeafSpine, .rate = kGbit};

@@ -76,7 +76,7 @@ Result<datapath::AttachReport> attach_or_keep(const PortName &name,
   return datapath::attach(name, options);
 }
 
-int attach({const Args & args, const Globals &globals}) {
+int attach(const Args &args, const Globals &globals) {
   int status = 0;
   std::vector<PortStatus> ports;
   for (const std::string &ifname : args.interfaces) {

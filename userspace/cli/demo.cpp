@@ -147,7 +147,7 @@ private:
   Status heading(const std::string &text);
   Status command(const std::string &text, Shown shown = Shown::Yes);
   Status command(const std::vector<std::string> &words, Shown shown);
-  Result<int> status_of({const std::vector<std::string> & words, Child::Prints prints});
+  Result<int> status_of(const std::vector<std::string> &words, Child::Prints prints);
   Status check_end() const;
 
   const Args &args_;
@@ -174,7 +174,7 @@ Status Demo::heading(const std::string &text) {
   return line(fmt::format("\n{}{}{}", bold ? "\033[1m" : "", text, bold ? "\033[0m" : ""));
 }
 
-Result<int> Demo::status_of({const std::vector<std::string> & words, Child::Prints prints}) {
+Result<int> Demo::status_of(const std::vector<std::string> &words, Child::Prints prints) {
   std::vector<std::string> typed;
   typed.reserve(words.size());
   for (const std::string &word : words)
@@ -190,7 +190,7 @@ Result<int> Demo::status_of({const std::vector<std::string> & words, Child::Prin
 
 Status Demo::command(const std::vector<std::string> &words, Shown shown) {
   const int status =
-      XR_TRY(status_of({words, shown == Shown::Yes ? Child::Prints::Here : Child::Prints::Kept}));
+      XR_TRY(status_of(words, shown == Shown::Yes ? Child::Prints::Here : Child::Prints::Kept));
   if (status)
     return Error{
         fmt::format("that command failed with exit status {}; what was made is removed", status),
@@ -283,7 +283,7 @@ Status Demo::experiment() {
   const auto before = fs::last_write_time(page, missing);
   const bool old = !missing;
   const int status = XR_TRY(
-      status_of({{"run", name, "--on", "namespaces", "--out", args_.out}, Child::Prints::Here}));
+      status_of({"run", name, "--on", "namespaces", "--out", args_.out}, Child::Prints::Here));
   const auto after = fs::last_write_time(page, missing);
   if (missing || (old && after == before))
     return Error{fmt::format("the experiment failed with exit status {}", status)};

@@ -31,7 +31,7 @@ Status check_words(const Args &args) {
   return {};
 }
 
-int detach({const Args & args, const Globals &globals}) {
+int detach(const Args &args, const Globals &globals) {
   int status = 0;
   std::vector<DetachReport> reports;
   if (args.all) {

@@ -55,7 +55,7 @@ Status read_names(const YamlReader &reader, const YAML::Node &node, const char *
 }
 
 // [A, B], [A, B, RATE] or [A, B, RATE, DELAY].
-Status read_link({const YamlReader & reader, const YAML::Node &node}, const Topology &t,
+Status read_link(const YamlReader &reader, const YAML::Node &node, const Topology &t,
                  simulate::Graph::Link &link) {
   if (!node.IsSequence() || node.size() < 2 || node.size() > 4)
     return reader.in(node, "links",
@@ -87,7 +87,7 @@ Status read_graph(const YamlReader &reader, const YAML::Node &node, Topology &t)
           if (!list.IsSequence())
             return reader.in(list, "links", {"it is not a list", "links: [[a, b, 100gbit, 1us]]"});
           for (const YAML::Node &link : list)
-            XR_TRY(read_link({reader, link}, t, t.graph.links.emplace_back()));
+            XR_TRY(read_link(reader, link, t, t.graph.links.emplace_back()));
           return {};
         }}}));
   if (Status s = simulate::check_topology(t); !s)

@@ -44,7 +44,7 @@ std::array<uint32_t, 9> without_kind(roce_key key) {
 Result<std::optional<datapath::AttachedPort>> open_port(const RunPort &port, bool wanted = true) {
   if (!port.here() || !wanted)
     return std::optional<datapath::AttachedPort>();
-  auto open = XR_TRY(datapath::AttachedPort::open(port));
+  auto open = XR_TRY(datapath::AttachedPort::open({port.ifname, port.netns}));
   return std::optional(std::move(open));
 }
 

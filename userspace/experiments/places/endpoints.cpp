@@ -62,7 +62,7 @@ uint64_t wire_memory(const Plan &plan) {
 // A port of hardware has many queues, and its frames may be longer than a chunk.
 uint64_t ring_memory(const RunPort &port) {
   const auto inside = host::enter_netns(port.netns);
-  const auto facts = host::read_link(port);
+  const auto facts = host::read_link({port.ifname, port.netns});
   if (!inside || !facts)
     return 0; // the wire has the error
   const uint64_t chunks = 2 * uint64_t{facts.get().mtu} / kChunk + 1;

@@ -40,10 +40,10 @@ Status check_speed_of(const RunPort &port, uint64_t reported, uint64_t given, ui
 Status check_port(const RunPort &port, uint64_t given, uint64_t needed, const char *what) {
   if (!port.here())
     return {};
-  const auto facts = endpoint::read_port_facts(port);
+  const auto facts = endpoint::read_port_facts({port.ifname, port.netns});
   if (!facts)
     return at_port(port, facts.error());
-  const auto status = datapath::status_of(port);
+  const auto status = datapath::status_of({port.ifname, port.netns});
   if (!status)
     return at_port(port, status.error());
   if (status.get().state != AttachState::NotAttached)
@@ -113,7 +113,7 @@ std::vector<Address> addresses_of(const RunPort &port) {
   std::vector<Address> all;
   if (!port.here())
     return all;
-  if (const auto facts = endpoint::read_port_facts(port))
+  if (const auto facts = endpoint::read_port_facts({port.ifname, port.netns}))
     std::ranges::copy_if(facts.get().addresses, std::back_inserter(all), packet::is_mapped);
   return all;
 }

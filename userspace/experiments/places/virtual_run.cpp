@@ -159,7 +159,7 @@ Status compare_with_packets(simulate::Scenario scenario, ExperimentMeasurement &
 
 Result<ExperimentResult> run_virtual(const Experiment &experiment, const RunHooks &hooks,
                                      const std::string &out) {
-  auto scenario = XR_TRY(with_rules({experiment, out}));
+  auto scenario = XR_TRY(with_rules(experiment, out));
   scenario.threads = hooks.threads;
   const bool fluid = scenario.fluid;
   auto simulation = XR_TRY(simulate::Simulation::make(std::move(scenario)));
@@ -173,7 +173,7 @@ Result<ExperimentResult> run_virtual(const Experiment &experiment, const RunHook
       return status->error();
   ExperimentResult result = run.result(hooks.answers);
   if (fluid)
-    XR_TRY(compare_with_packets(XR_TRY(with_rules({experiment, out})), result.measured));
+    XR_TRY(compare_with_packets(XR_TRY(with_rules(experiment, out)), result.measured));
   return result;
 }
 

@@ -110,7 +110,7 @@ std::string marked(std::string_view text) {
       at++;
       continue;
     }
-    const bool word = std::islower(static_cast<unsigned char>(token.front()));
+    const bool word = std::islower(static_cast<unsigned char>(token.front())) && token != "or";
     out += word ? fmt::format("`{}`", token) : std::string(token);
     at = end;
   }

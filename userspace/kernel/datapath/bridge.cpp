@@ -51,7 +51,7 @@ Status load(BridgeEnd &end, const BridgeEnd &other, roce_config config, bool sec
   config.peer_ifindex = other.ifindex();
   config.quantum_ps = quantum_of(host::read_speed(end.ready.place.ifname));
   const Place &place = end.ready.place;
-  if (auto done = end.pins.create(place.ifname, place.netns->name()); !done)
+  if (auto done = end.pins.create({place.ifname, place.netns->name()}); !done)
     return done;
   auto object = XR_TRY(Object::open(config, options.ring_bytes, end.pins));
   end.object = std::make_unique<Object>(std::move(object));

@@ -78,7 +78,7 @@ private:
 // Removes the pins of an earlier attempt that failed, and opens the object with new ones.
 Result<Object> Joining::open() {
   XR_TRY(pins_.remove());
-  XR_TRY(pins_.create(port_.ifname, port_.netns));
+  XR_TRY(pins_.create({port_.ifname, port_.netns}));
   auto object = Object::open(config_, options_.ring_bytes, pins_);
   if (object && one_with_)
     XR_TRY(object->share_all(*one_with_));

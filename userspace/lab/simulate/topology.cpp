@@ -55,7 +55,7 @@ private:
     network_.wires.push_back({a, b, rate, delay});
     network_.wires.push_back({b, a, rate, delay});
   }
-  void attach({uint32_t host, uint32_t to}) { join(host, to, topology_.rate, topology_.delay); }
+  void attach(uint32_t host, uint32_t to) { join(host, to, topology_.rate, topology_.delay); }
   void core(uint32_t a, uint32_t b) { join(a, b, core_rate(topology_), topology_.core_delay); }
   void numbered(const char *name, unsigned from, unsigned to) {
     for (unsigned i = from; i <= to; i++)
@@ -68,7 +68,7 @@ private:
     hosts_end();
     const uint32_t hub = node("switch");
     for (uint32_t i = 0; i <= receiver; i++)
-      attach({i, hub});
+      attach(i, hub);
   }
   void dumbbell() {
     const unsigned n = topology_.senders;
@@ -78,9 +78,9 @@ private:
     const uint32_t left = node("left"), right = node("right");
     core(left, right);
     for (uint32_t i = 0; i < n; i++)
-      attach({i, left});
+      attach(i, left);
     for (uint32_t i = 0; i < n; i++)
-      attach({n + i, right});
+      attach(n + i, right);
   }
   void parking_lot() {
     const unsigned hops = topology_.hops;
@@ -91,11 +91,11 @@ private:
     numbered("switch", 1, hops + 1);
     for (unsigned i = 0; i < hops; i++)
       core(first + i, first + i + 1);
-    attach({0, first});
-    attach({hops + 1, first + hops});
+    attach(0, first);
+    attach(hops + 1, first + hops);
     for (unsigned i = 1; i <= hops; i++) {
-      attach({i, first + i - 1});
-      attach({hops + 1 + i, first + i});
+      attach(i, first + i - 1);
+      attach(hops + 1 + i, first + i);
     }
   }
   void leaf_spine() {
@@ -106,7 +106,7 @@ private:
     numbered("leaf", 1, t.leaves);
     numbered("spine", 1, t.spines);
     for (uint32_t i = 0; i < network_.hosts; i++)
-      attach({i, leaf + i / t.hosts});
+      attach(i, leaf + i / t.hosts);
     for (uint32_t i = 0; i < t.leaves; i++)
       for (uint32_t j = 0; j < t.spines; j++)
         core(leaf + i, spine + j);

@@ -75,7 +75,7 @@ std::string says_for(const responder::ResponderOptions &responder) {
 Result<RespondRun> RespondRun::prepare(RespondRequest request) {
   auto state = std::make_unique<State>();
   const PortFacts &port = state->port;
-  XR_TRY(state->open(request.ifname, request.netns, request.queues.cpus));
+  XR_TRY(state->open({request.ifname, request.netns}, request.queues.cpus));
   responder::ResponderOptions &responder = request.responder;
   XR_TRY(choose_addresses(request, port));
   responder.line_bits = static_cast<double>(port.line_bits);

@@ -425,7 +425,7 @@ Status check_options(SendRequest request) {
 
 Result<SendRun> SendRun::prepare(SendRequest request) {
   auto state = std::make_unique<State>();
-  XR_TRY(state->open(request.ifname, request.netns, request.queues.cpus));
+  XR_TRY(state->open({request.ifname, request.netns}, request.queues.cpus));
   state->request = std::move(request);
   XR_TRY(state->open_series());
   XR_TRY(state->request.replay ? state->prepare_replay()

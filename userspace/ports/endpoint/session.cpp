@@ -75,7 +75,7 @@ Status Session::listen(const datapath::AttachOptions &attach,
 
 Status Session::listen(const datapath::AttachOptions &attach,
                        const std::vector<datapath::Endpoint> &endpoints, bool promiscuous) {
-  auto open = datapath::Steering::open(port, attach, endpoints);
+  auto open = datapath::Steering::open({port.ifname, port.netns}, attach, endpoints);
   if (!open)
     return open.error();
   steering.emplace(std::move(*open));

@@ -32,7 +32,7 @@ bool StationRun::is_hosts(const packet::Address &address, const packet::Mac &mac
 Result<std::unique_ptr<StationPort>> StationRun::open(StationRequest request) {
   std::unique_ptr<StationRun> run(new StationRun());
   Session &session = run->session_;
-  XR_TRY(session.open(request.ifname, request.netns, request.queues.cpus));
+  XR_TRY(session.open({request.ifname, request.netns}, request.queues.cpus));
   const PortFacts &port = session.port;
   run->line_bits_ = request.line_bits ? request.line_bits : port.line_bits;
 

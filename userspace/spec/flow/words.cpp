@@ -98,7 +98,7 @@ template <size_t... verbs> std::vector<FlowWord> rows_of_verbs(std::index_sequen
 }
 
 constexpr FlowWord kPreset[] = {
-    {{"preset", "", "", "NAME", "a flow of others' scripts, which the words after it change"},
+    {{"preset", "", "", "NAME", "the words after it change it"},
      [](FlowDraft &, WordReader &) -> Status {
        return Error{"it is not the first word", "the others change what it says"};
      }},
@@ -128,7 +128,7 @@ const FlowLanguage &flow_language() {
        {"fields of the BTH, in every packet", bth_words()},
        {"how fast", pace_words()},
        {"congestion control", control_words()},
-       {"other headers, if the opcode has them", key_words()},
+       {"other headers, if the opcode has them; seeds, stamps", key_words()},
        {"faults", fault_words()}},
       {{"l1", "rate R"},
        {"l2", "rate R"},

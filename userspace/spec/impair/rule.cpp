@@ -42,11 +42,18 @@ Status parse_next(Draft &draft, WordReader &words) {
 
 constexpr std::string_view kEnd = "at the end";
 constexpr RuleWord kEndWords[] = {
-    {{"seed", "", "seed 7", "N", "determines all random choices"}, parse_seed},
-    {{"name", "", "name loss", "NAME"}, parse_name},
-    {{"disabled", "", "disabled", "", "keeps its place, matches nothing"}, parse_disabled},
+    {{"seed", "", "seed 7", "N", "determines all random choices"},
+     parse_seed,
+     [](const RuleSpec &rule) { return say_if(rule.chance(), "{}", rule.seed); }},
+    {{"name", "", "name loss", "NAME"},
+     parse_name,
+     [](const RuleSpec &rule) { return say_if(!rule.name.empty(), "{}", rule.name); }},
+    {{"disabled", "", "disabled", "", "keeps its place, matches nothing"},
+     parse_disabled,
+     [](const RuleSpec &rule) { return say_if(rule.disabled, ""); }},
     {{"next", "", "next, the last word: later rules apply too", "", "later rules apply too"},
-     parse_next},
+     parse_next,
+     [](const RuleSpec &rule) { return say_if(rule.next, ""); }},
 };
 
 const Language<Draft> &language() {
@@ -139,6 +146,12 @@ Status finish(Draft &draft) {
 }
 
 } // namespace
+
+// The rows say the words at the end; spec_text.cpp says the others, by what they hold.
+std::string RuleSpec::text() const {
+  const std::string all = words(), end = language().text(*this);
+  return all + (all.empty() || end.empty() ? "" : " ") + end;
+}
 
 const LanguageWords &rule_words() { return language(); }
 

@@ -43,7 +43,7 @@ template <size_t N> void add(const std::bitset<N> &values, uint64_t bit, __u64 *
       table[i] |= bit;
 }
 
-void add_rule({roce_ruleset & set, const std::array < Place}, kTables > &places, const Rule &rule) {
+void add_rule(roce_ruleset &set, const std::array<Place, kTables> &places, const Rule &rule) {
   const uint64_t bit = 1ULL << set.count;
   set.slot[set.count] = static_cast<uint8_t>(rule.compiled.slot);
   if (rule.disabled) { // listed, but in no table: costs a packet nothing
@@ -99,7 +99,7 @@ std::unique_ptr<roce_ruleset> make_ruleset(const std::vector<Rule> &rules) {
   auto set = std::make_unique<roce_ruleset>();
   const auto where = places(*set);
   for (const Rule &rule : rules)
-    add_rule({*set, where}, rule);
+    add_rule(*set, where, rule);
   return set;
 }
 

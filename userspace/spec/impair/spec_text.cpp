@@ -287,17 +287,4 @@ std::vector<std::string> texts(const RuleSpec &spec) {
 
 std::string RuleSpec::words() const { return fmt::format("{}", fmt::join(texts(*this), " ")); }
 
-std::string RuleSpec::text() const {
-  std::string all = words();
-  if (chance())
-    all += fmt::format(" seed {}", seed);
-  if (!name.empty())
-    all += " name " + name;
-  if (disabled)
-    all += " disabled";
-  if (next)
-    all += " next";
-  return all;
-}
-
 } // namespace xr::impair

@@ -109,10 +109,10 @@ Table rules_table(Ports ports) {
     const WirePortCounts &c = counts_of(port);
     for (uint32_t row = 0; row < WirePortCounts::kRuleRows; row++)
       if (c.rule_ids[row] && c.rules[row].frames)
-        add_rule({rows, port.ifname}, Value{uint64_t{c.rule_ids[row]}}, c.rule_removed[row],
+        add_rule(rows, port.ifname, Value{uint64_t{c.rule_ids[row]}}, c.rule_removed[row],
                  c.rules[row]);
     if (c.merged.frames)
-      add_rule({rows, port.ifname}, Value{}, c.rules_merged, c.merged);
+      add_rule(rows, port.ifname, Value{}, c.rules_merged, c.merged);
   }
   return make_table({{"port", "PORT", Format::Text, Hide::Never, Tone::Plain, port_column(ports)},
                      {"rule", "RULE", Format::Number},
