@@ -3,7 +3,7 @@
 # Times that a switch (ERSPAN III) or packet broker (trailer) has stamped, while the capture's own times are late and
 # jittered: with them, latencies and episodes are those of the original capture. tshark reads the same stamps.
 . "$(dirname "$0")/lib.sh"
-need jq tshark
+need jq tshark editcap
 scapy=/usr/bin/python3
 "$scapy" -c 'import scapy.contrib.erspan' 2>/dev/null || skip "needs scapy"
 
@@ -16,7 +16,9 @@ found() {
 }
 
 for name in loss_rc_read_v4 loss2_rc_atomic_v4; do
-  file=$(capture "$name")
+  # The first frames, with several episodes: scapy makes each of them anew.
+  file=$scratch/$name.pcap
+  editcap -F nsecpcap -r "$(capture "$name")" "$file" 1-700
   found "$file" >"$scratch/plain"
   assert_json "$scratch/last.json" '.clock.clock == "capture" and .frame_times == [] and (.episodes | length) > 0'
   kinds=(ns100 ns100_upper ieee1588 ieee1588_seconds user trailer trailer_fcs us100)
@@ -59,7 +61,7 @@ found "$scratch/stamped.pcap" --time trailer >"$scratch/one"
 found "$scratch/stamped.pcap" --time trailer --jobs 2 >"$scratch/two"
 cmp "$scratch/one" "$scratch/two" || fail "--jobs 2 gives another report"
 # Rows of it.
-assert_eq "trailer,9,47,1296" "$("$XDP_ROCE" analyze --time trailer --rows csv --table frame_times "$scratch/stamped.pcap" |
+assert_eq "trailer,9,47,700" "$("$XDP_ROCE" analyze --time trailer --rows csv --table frame_times "$scratch/stamped.pcap" |
   python3 -c 'import csv, sys; print(*(",".join(row[key] for key in ("by", "device", "port", "frames")) for row in csv.DictReader(sys.stdin)))')" "rows"
 # No stamps at all: the report has the capture's times, and says so.
 exits 1 "$XDP_ROCE" --json analyze "$file" --time trailer

@@ -15,7 +15,6 @@
 #include "checks/setup.h"
 #include "checks/uplinks.h"
 #include "cli/analyze_files.h"
-#include "cli/analyze_split.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"

@@ -191,8 +191,7 @@ void describe(Command command, Args &args) {
   command.set_footer(
       wrapped("FLOW: " + flow::flow_language().forms() +
               ". cc show lists presets and names; burst=N with cc: N packets at once.") +
-      "\nor: replay FILE.pcap [speed X | rate RATE] [loop N] [for DURATION] [map OLD=NEW]... "
-      "[src-mac MAC] [dst-mac MAC]\n" +
+      "\n" + wrapped("or: replay FILE.pcap " + requester::replay_usage()) + "\n" +
       wrapped("or: pfc PRIORITIES|global " + requester::pfc_usage() +
               ": 802.1Qbb or PAUSE frames, and XON at the end; every or storm is needed.") +
       "\n"

@@ -11,7 +11,6 @@
 
 #include "base/counted.h"
 #include "importers/hpcc_control.h"
-#include "importers/hpcc_queues.h"
 #include "parse/value.h"
 
 namespace xr::importers {

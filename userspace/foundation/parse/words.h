@@ -15,6 +15,7 @@ public:
   explicit WordReader(const std::vector<std::string> &words);
 
   bool done() const { return at_ == words_.size(); }
+  size_t left() const { return words_.size() - at_; }
   // "" after the last word.
   const std::string &peek() const;
   std::string take();

@@ -12,8 +12,8 @@
 
 #include "packet/icrc.h"
 #include "parse/address.h"
+#include "parse/language.h"
 #include "parse/value.h"
-#include "parse/words.h"
 #include "roce/checksum.h"
 
 namespace xr::requester {
@@ -22,7 +22,10 @@ using parse::wrong;
 
 namespace {
 
-Status parse_map(Replay &replay, parse::WordReader &words) {
+using ReplayDraft = parse::Draft<Replay>;
+using parse::WordReader;
+
+Status parse_map(ReplayDraft &draft, WordReader &words) {
   const std::string word = words.take();
   const size_t sign = word.find('=');
   if (sign == std::string::npos)
@@ -31,60 +34,60 @@ Status parse_map(Replay &replay, parse::WordReader &words) {
   const auto to = XR_TRY(parse::address(word.substr(sign + 1)));
   if (packet::is_mapped(from) != packet::is_mapped(to))
     return Error{fmt::format("'{}' is of two families", word), "IPv4 becomes IPv4, IPv6 IPv6"};
-  replay.addresses[from] = to;
+  draft.spec.addresses[from] = to;
   return {};
 }
 
-Status parse_mac_of(std::optional<packet::Mac> &mac, parse::WordReader &words) {
-  mac = XR_TRY(packet::parse_mac(words.take()));
+template <std::optional<packet::Mac> Replay::*member>
+Status parse_mac(ReplayDraft &draft, WordReader &words) {
+  draft.spec.*member = XR_TRY(packet::parse_mac(words.take()));
   return {};
 }
 
-Status parse_rate_of(Replay &replay, parse::WordReader &words) {
-  replay.rate = XR_TRY(flow::take_rate(words));
-  replay.speed = 0;
+Status parse_rate_of(ReplayDraft &draft, WordReader &words) {
+  draft.spec.rate = XR_TRY(flow::take_rate(words));
+  draft.spec.speed = 0;
   return {};
 }
 
-Status parse_speed(Replay &replay, parse::WordReader &words) {
-  replay.speed = XR_TRY(parse::real(words.take(), 1e-6, 1e6));
+Status parse_top(ReplayDraft &draft, WordReader &) {
+  draft.spec.speed = 0;
   return {};
 }
 
-Status parse_loop(Replay &replay, parse::WordReader &words) {
+Status parse_speed(ReplayDraft &draft, WordReader &words) {
+  draft.spec.speed = XR_TRY(parse::real(words.take(), 1e-6, 1e6));
+  return {};
+}
+
+Status parse_loop(ReplayDraft &draft, WordReader &words) {
   auto loops = parse::integer(words.take(), 0, UINT32_MAX);
   if (!loops)
     return Error{loops.error().message, "loop 0 has no end"};
-  replay.loops = loops.get();
+  draft.spec.loops = loops.get();
   return {};
 }
 
-Status parse_duration(Replay &replay, parse::WordReader &words) {
-  replay.duration_ns = XR_TRY(parse::duration(words.take()));
+Status parse_duration(ReplayDraft &draft, WordReader &words) {
+  draft.spec.duration_ns = XR_TRY(parse::duration(words.take()));
   return {};
 }
 
-Status parse_word(Replay &replay, const std::string &word, parse::WordReader &words) {
-  if (word == "speed")
-    return parse_speed(replay, words);
-  if (word == "rate")
-    return parse_rate_of(replay, words);
-  if (word == "loop")
-    return parse_loop(replay, words);
-  if (word == "for")
-    return parse_duration(replay, words);
-  if (word == "map")
-    return parse_map(replay, words);
-  if (word == "src-mac")
-    return parse_mac_of(replay.src_mac, words);
-  if (word == "dst-mac")
-    return parse_mac_of(replay.dst_mac, words);
-  if (word != "top")
-    return wrong(word, "a word of replay",
-                 parse::hint_from(
-                     word, {"speed", "rate", "top", "loop", "for", "map", "src-mac", "dst-mac"}));
-  replay.speed = 0;
-  return {};
+constexpr parse::Word<ReplayDraft> kReplayWords[] = {
+    {{"speed", "pace", "", "X"}, parse_speed},
+    {{"rate", "pace", "", "RATE"}, parse_rate_of},
+    {{"top", "pace"}, parse_top},
+    {{"loop", "", "", "N"}, parse_loop},
+    {{"for", "", "", "DURATION"}, parse_duration},
+    {{"map", parse::kMany, "", "OLD=NEW"}, parse_map},
+    {{"src-mac", "", "", "MAC"}, parse_mac<&Replay::src_mac>},
+    {{"dst-mac", "", "", "MAC"}, parse_mac<&Replay::dst_mac>},
+};
+
+const parse::Language<ReplayDraft> &replay_language() {
+  static const parse::Language<ReplayDraft> kLanguage(
+      {.thing = "replay", .example = "", .error = ""}, {{"", kReplayWords}});
+  return kLanguage;
 }
 
 void mend_checksum(uint8_t *checksum, const uint8_t *before, const uint8_t *after, size_t length) {
@@ -118,20 +121,21 @@ bool rewrite_address(uint8_t *l3, uint32_t offset, bool ipv4, uint8_t *udp, cons
 
 } // namespace
 
+std::string replay_usage() { return replay_language().usage(0); }
+
 Result<Replay> parse_replay(const std::vector<std::string> &all) {
-  Replay replay;
-  parse::WordReader words(all);
+  ReplayDraft draft;
+  WordReader words(all);
   words.take_if("replay");
-  replay.file = words.take();
-  if (replay.file.empty())
+  draft.spec.file = words.take();
+  if (draft.spec.file.empty())
     return Error{"which file is missing", "replay FILE.pcap"};
   while (!words.done()) {
-    const std::string word = words.take();
-    if (word != "top" && words.done())
-      return Error{fmt::format("{} needs a value", word)};
-    XR_TRY(parse_word(replay, word, words));
+    if (words.left() == 1 && words.peek() != "top" && replay_language().find(words.peek()))
+      return Error{fmt::format("{} needs a value", words.peek())};
+    XR_TRY(replay_language().read_word(draft, words));
   }
-  return replay;
+  return std::move(draft.spec);
 }
 
 namespace {

@@ -28,6 +28,7 @@ struct Replay {
   std::optional<packet::Mac> src_mac, dst_mac;
 };
 Result<Replay> parse_replay(const std::vector<std::string> &words);
+std::string replay_usage(); // "[speed X] [rate RATE] ...": what follows the file
 
 // Rewrites a RoCE frame; for other frames, only the MACs. Corrects checksums and iCRC; a wrong iCRC
 // stays wrong. True: an address was changed.

@@ -16,7 +16,6 @@
 #include "endpoint/engine.h"
 #include "endpoint/flow_parts.h"
 #include "endpoint/rates.h"
-#include "endpoint/replay_file.h"
 #include "endpoint/send_live.h"
 #include "endpoint/send_source.h"
 #include "parse/address.h"

@@ -75,7 +75,8 @@ constexpr RuleWord kEventWords[] = {
     {{"qp", kEvent, "qp N psn P|P-P|all [iter K], like qp 1 psn 5", "N psn P|P-P|all [iter K]",
       "the P-th packet of the N-th QP that the port saw since it was attached or since `impair IF "
       "zero` (0x.. is a QPN), in its K-th transmission (1 + the stream's rewinds). After a resync "
-      "(another use of the QPN) P is 1 again, and K continues. `psn +K|+K-L [iter K]`: the packets "
+      "(another use of the QPN) P is 1 again, and K continues. `psn +K [iter K]`, or +K-L: the "
+      "packets "
       "whose PSN is K (to L) after the first one that the port saw of their stream, or since its "
       "last resync, of every stream that the rule matches; `psn +0` is the first packet"},
      parse_event},

@@ -3,6 +3,7 @@
 // congestion/prediction.h computes them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -22,7 +23,10 @@ struct Bottleneck {
 // Which regime holds. Kmax: the fixed point needs more marks than Pmax, so the queue sits on Kmax,
 // and RED's slope does nothing. None: the least rates of all flows exceed the line.
 enum class Applies : uint8_t { FixedPoint, Kmax, None };
-const char *applies_name(Applies applies); // "fixed point", "kmax", "none"
+inline const char *applies_name(Applies applies) {
+  constexpr const char *kNames[] = {"fixed point", "kmax", "none"};
+  return kNames[static_cast<size_t>(applies)];
+}
 
 struct FixedPoint {
   Applies applies = Applies::None;

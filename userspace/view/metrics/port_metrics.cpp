@@ -5,11 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "metrics/class_metrics.h"
-#include "metrics/latency_metrics.h"
-#include "metrics/rates_metrics.h"
+#include "metrics/part_metrics.h"
 #include "metrics/stream_totals.h"
-#include "metrics/wire_metrics.h"
 #include "report/stream_columns.h"
 
 namespace xr::metrics {

@@ -3,10 +3,8 @@
 
 #include <algorithm>
 
-#include "watch/link_panel.h"
 #include "watch/pages.h"
 #include "watch/panels.h"
-#include "watch/rates_panel.h"
 #include "watch/stream_page.h"
 #include "watch/stream_table.h"
 

@@ -254,4 +254,96 @@ Line key_line(const State &state, size_t width) {
   return line.fill(Style::Bar);
 }
 
+namespace {
+
+std::string bits_per_second(double rate) { return report::scaled_words(rate, "bit/s"); }
+
+} // namespace
+
+std::vector<Line> rates_lines(const State &state, size_t width) {
+  const auto &rates = state.view().rates();
+  if (!rates)
+    return {};
+  const QpRate total = rates->total();
+  Line line(width);
+  line.add("RATES ", Style::Bold);
+  line.add(
+      fmt::format("{}  {} ", rates->responder ? "respond" : "send", xr::counted(total.qps, "QP")));
+  line.add(bits_per_second(total.rate), Style::Bold);
+  if (rates->qps.size() > 1) {
+    const auto [least, most] =
+        std::minmax_element(rates->qps.begin(), rates->qps.end(),
+                            [](const QpRate &a, const QpRate &b) { return a.rate < b.rate; });
+    line.add(fmt::format(" ({} to {})", bits_per_second(least->rate), bits_per_second(most->rate)));
+  }
+  line.add(fmt::format("  alpha {:.3f}  Jain {:.3f}  CNPs {}  cuts {}", total.alpha, rates->jain,
+                       counted(total.cnps), counted(total.cuts)));
+  if (width > line.used() + 1)
+    line.add(" " + sparkline(state.view().rate_history(), width - line.used() - 1,
+                             state.options.unicode));
+  return {line};
+}
+
+namespace {
+
+using report::Format;
+using report::format_value;
+
+std::string us(uint64_t ns) { return format_value(static_cast<double>(ns) / 1000, Format::Rate); }
+
+Line main_line(const State &state, const WirePortCounts &counts, size_t width) {
+  const LinkCounts &link = counts.link;
+  const PortView::LinkRates &rates = state.view().link_rates();
+  Line line(width);
+  line.add("LINK  ", Style::Bold);
+  if (!state.view().wire_running())
+    line.add("no wire process, last: ", Style::Alarm);
+  line.add(fmt::format("out {}/s  {}  busy {:.0f} %", format_value(rates.frames, Format::Rate),
+                       report::scaled_words(rates.bits, "bit/s"), rates.busy * 100));
+  line.add(fmt::format("  backlog {}", xr::counted(link.total().backlog_bytes, "byte")),
+           Style::Bold);
+  line.add(fmt::format(" (mean {}, p99 {}, most {})", scaled(link.backlog.mean()),
+                       scaled(static_cast<double>(link.backlog.quantile(0.99))),
+                       scaled(static_cast<double>(link.backlog_most))));
+  line.add(fmt::format("  sojourn p50 {} p99 {} us", us(link.sojourn.quantile(0.5)),
+                       us(link.sojourn.quantile(0.99))));
+  if (width > line.used() + 1)
+    line.add(" " +
+             sparkline(state.view().backlog(), width - line.used() - 1, state.options.unicode));
+  return line;
+}
+
+Line trouble_line(const WirePortCounts &counts, size_t width) {
+  const LinkClassCounts all = counts.link.total();
+  Line line(width);
+  const auto add = [&](const std::string &text, Style style) {
+    line.add((line.used() ? "  " : "      ") + text, style);
+  };
+  for (unsigned cause = 1; cause < kLinkDrops; cause++)
+    if (all.drops[cause])
+      add(fmt::format("dropped, {} {}", link_drop_name(static_cast<LinkDrop>(cause)),
+                      counted(all.drops[cause])),
+          Style::Alarm);
+  if (all.marks)
+    add(fmt::format("marked CE {}", counted(all.marks)), Style::Plain);
+  if (all.xoff_received)
+    add(fmt::format("paused {}, {} us", xr::counted(all.xoff_received, "time"), us(all.paused_ns)),
+        Style::Plain);
+  if (all.xoff_sent)
+    add(fmt::format("pauses sent {}", counted(all.xoff_sent)), Style::Plain);
+  return line;
+}
+
+} // namespace
+
+std::vector<Line> link_lines(const State &state, size_t width) {
+  const auto &counts = state.view().wire();
+  if (!counts || !counts->link.started)
+    return {};
+  std::vector<Line> lines = {main_line(state, *counts, width)};
+  if (Line trouble = trouble_line(*counts, width); trouble.used())
+    lines.push_back(std::move(trouble));
+  return lines;
+}
+
 } // namespace xr::watch

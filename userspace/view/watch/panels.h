@@ -25,4 +25,11 @@ Line rule_line(const State &state, const RuleRow &rule, size_t width);
 // The keys, or the filter while it is edited or set.
 Line key_line(const State &state, size_t width);
 
+// A line with the sum, the least and the largest rate; empty: no process controls rates there.
+std::vector<Line> rates_lines(const State &state, size_t width);
+
+// Rate, utilisation, backlog and sojourn time; then losses, marks and pauses, if there are any.
+// Empty: the port has no link. Backlog and sojourn quantiles are since the link began.
+std::vector<Line> link_lines(const State &state, size_t width);
+
 } // namespace xr::watch

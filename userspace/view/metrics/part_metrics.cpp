@@ -1,10 +1,134 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "metrics/wire_metrics.h"
+#include "metrics/part_metrics.h"
 
+#include <algorithm>
+#include <bit>
 #include <tuple>
 #include <utility>
 
+#include "report/passive_latency.h"
+
 namespace xr::metrics {
+
+namespace {
+
+// Quanta and times are of what the frames asked for: README.md of include/roce.
+void add_pfc(Families &to, const std::string &port, const Snapshot &s) {
+  for (unsigned i = 0; i < ROCE_PFC_COUNTS; i++) {
+    const std::string priority = i == ROCE_PFC_ALL ? "all" : std::to_string(i);
+    const Labels labels = {{"port", port}, {"priority", priority}};
+    const auto frames = [&](const char *state, uint64_t count) {
+      Labels with_state = labels;
+      with_state.push_back({"state", state});
+      to.counter("xdp_roce_pfc_frames_total",
+                 "PFC frames by priority and state; priority all: PAUSE frames. A frame counts for "
+                 "each priority that it names.",
+                 std::move(with_state), static_cast<double>(count));
+    };
+    frames("xoff", s.totals.pfc_xoff[i]);
+    frames("xon", s.totals.pfc_xon[i]);
+    to.counter("xdp_roce_pfc_quanta_total", "Quanta of PFC and PAUSE frames, by priority.", labels,
+               static_cast<double>(s.totals.pfc_quanta[i]));
+    if (s.quantum_ps)
+      to.counter("xdp_roce_pfc_paused_seconds_total",
+                 "Time for which PFC and PAUSE frames paused the priority, at the port's speed.",
+                 labels, static_cast<double>(s.pfc[i].paused_ns) / 1e9);
+  }
+}
+
+void add_class(Families &to, const std::string &port, const char *field, const std::string &value,
+               const roce_class_count &count) {
+  if (!count.packets)
+    return;
+  const std::string base = std::string("xdp_roce_") + field;
+  const Labels labels = {{"port", port}, {field, value}};
+  to.counter(base + "_packets_total", std::string("RoCE packets by ") + field + " (--classes).",
+             labels, static_cast<double>(count.packets));
+  to.counter(base + "_bytes_total",
+             std::string("Bytes of RoCE frames by ") + field + " (--classes), without FCS.", labels,
+             static_cast<double>(count.bytes));
+}
+
+} // namespace
+
+void add_classes(Families &to, const std::string &port, const Snapshot &s) {
+  add_pfc(to, port, s);
+  if (s.classes.size() != ROCE_CLASS_COUNTS)
+    return;
+  for (unsigned i = 0; i < ROCE_CLASS_PCP; i++)
+    add_class(to, port, "dscp", std::to_string(i), s.classes[i]);
+  for (unsigned i = ROCE_CLASS_PCP; i < ROCE_CLASS_UNTAGGED; i++)
+    add_class(to, port, "pcp", std::to_string(i - ROCE_CLASS_PCP), s.classes[i]);
+  add_class(to, port, "pcp", "untagged", s.classes[ROCE_CLASS_UNTAGGED]);
+}
+
+namespace {
+
+// Upper bounds are 2^kFirst to 2^kLast - 1 ns: 1 us to 68 s.
+constexpr unsigned kFirst = 10, kLast = 36;
+
+std::vector<Families::Bucket> octaves_of(const PassiveLatency &latency, const PassiveTimes &times) {
+  std::vector<Families::Bucket> octaves;
+  for (unsigned bits = kFirst; bits <= kLast; bits++)
+    octaves.push_back({static_cast<double>((uint64_t{1} << bits) - 1) / 1e9, 0});
+  for (const PassiveBucket &bucket : latency.histogram) {
+    if (bucket.kind != times.kind || bucket.bound != times.bound)
+      continue;
+    const unsigned bits =
+        std::clamp(static_cast<unsigned>(std::bit_width(bucket.from)), kFirst, kLast);
+    octaves[bits - kFirst].count += bucket.count;
+  }
+  for (size_t i = 1; i < octaves.size(); i++)
+    octaves[i].count += octaves[i - 1].count;
+  return octaves;
+}
+
+} // namespace
+
+void add_latency(Families &to, const std::string &port, const PassiveLatency &latency) {
+  for (const PassiveTimes &times : latency.port)
+    to.histogram("xdp_roce_latency_seconds",
+                 "Times between the requests and answers of QP pairs (--latency); bound upper: no "
+                 "longer than this.",
+                 {{"port", port},
+                  {"kind", report::latency_kind(times.kind)},
+                  {"bound", times.bound ? "upper" : "exact"}},
+                 octaves_of(latency, times), times.mean * static_cast<double>(times.count) / 1e9);
+}
+
+void add_rates(Families &to, const std::string &port, const EndpointRates &rates, size_t top) {
+  const Labels labels = {{"port", port}, {"command", rates.responder ? "respond" : "send"}};
+  const QpRate total = rates.total();
+  to.gauge("xdp_roce_cc_qps", "QPs whose rate is controlled by the port's send or respond.", labels,
+           number(total.qps));
+  to.gauge("xdp_roce_cc_rate_bits_per_second", "Sum of the QPs' rates now.", labels, total.rate);
+  to.gauge("xdp_roce_cc_mean_bits_per_second", "Sum of the QPs' mean rates since they began.",
+           labels, total.mean);
+  to.gauge("xdp_roce_cc_alpha", "Mean of the QPs' alpha (DCQCN).", labels, total.alpha);
+  to.gauge("xdp_roce_cc_fairness", "Jain's index of the QPs' mean rates.", labels, rates.jain);
+  to.counter("xdp_roce_cc_cnps_total", "CNPs for these QPs.", labels, number(total.cnps));
+  to.counter("xdp_roce_cc_cnps_unused_total", "Of those, CNPs that lowered no rate.", labels,
+             number(total.cnps_unused));
+  to.counter("xdp_roce_cc_cuts_total", "Cuts of QPs' rates.", labels, number(total.cuts));
+  for (const auto &[stage, increases] :
+       {std::pair{"fast", total.fast}, std::pair{"additive", total.additive},
+        std::pair{"hyper", total.hyper}}) {
+    Labels of_stage = labels;
+    of_stage.push_back({"stage", stage});
+    to.counter("xdp_roce_cc_increases_total", "Increases of QPs' rates, by stage.", of_stage,
+               number(increases));
+  }
+  std::vector<QpRate> qps = rates.qps;
+  std::sort(qps.begin(), qps.end(),
+            [](const QpRate &a, const QpRate &b) { return a.cnps > b.cnps; });
+  qps.resize(std::min(top, qps.size()));
+  for (const QpRate &qp : qps) {
+    Labels of_qp = labels;
+    of_qp.push_back({"dest_qp", std::to_string(qp.qp)});
+    to.gauge("xdp_roce_cc_qp_rate_bits_per_second",
+             "Rate of a QP now; of the QPs with the most CNPs.", of_qp, qp.rate);
+  }
+}
 
 namespace {
 
