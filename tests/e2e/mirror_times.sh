@@ -16,7 +16,7 @@ found() {
 }
 
 for name in loss_rc_read_v4 loss2_rc_atomic_v4; do
-  # The first frames, with several episodes: scapy makes each of them anew.
+  # The first frames, with several episodes: scapy makes each of them.
   file=$scratch/$name.pcap
   editcap -F nsecpcap -r "$(capture "$name")" "$file" 1-700
   found "$file" >"$scratch/plain"
