@@ -40,7 +40,7 @@ assert_respond '.answered.cm_connections == 3 and .answered.cm_messages == 9 and
   and (.refused | .bad_rkey + .out_of_bounds + .cm_rejected == 0)'
 
 # By tshark: the messages; the REQs; and that requests go to the REPs' QPNs, from their PSNs on.
-assert_eq '16 16 16 19 19 19 20 20 20 21 21 21 22 22 22' "$(of_cm infiniband.mad.attributeid | tr '\n' ' ' | sed 's/ $//')" \
+assert_eq '16 16 16 19 19 19 20 20 20 21 21 21 22 22 22' "$(of_cm infiniband.mad.attributeid | sort -n | tr '\n' ' ' | sed 's/ $//')" \
   'RDMA CM messages'
 assert_eq $'4444 1792\n4444 1793\n4444 1794' "$(of_cm infiniband.cm.req.serviceid.dport infiniband.cm.req.localqpn)" 'REQs'
 firsts=$(tshark -r "$scratch/cm.pcap" -Y 'infiniband.reth' -T fields -e infiniband.bth.destqp -e infiniband.bth.psn 2>/dev/null |
