@@ -30,7 +30,8 @@ nothing_left() {
   assert_eq "" "$(names)" "namespaces after $1"
   wait_for 5 nothing_since "$before" || fail "after $1 there is still: $(since "$before")"
 }
-not_running() { ! pgrep -f "^xdp-roce --netns xr-demo-.*" >/dev/null; }
+# Neither a command of a demo nor one that is about to become it.
+not_running() { ! pgrep -f "xdp-roce (--netns xr-demo-|demo --quick)" >/dev/null; }
 # In the background up to the line with these words; its process is $running.
 begin() {
   : >"$scratch/said" # what the one before said
@@ -99,7 +100,7 @@ nothing_left SIGTERM
 begin 'send wire'
 kill -KILL "$running"
 ended 137 SIGKILL
-wait_for 10 not_running || fail "a command of the killed demo runs"
+wait_for 30 not_running || fail "a command of the killed demo runs"
 assert_eq "xr-demo-a xr-demo-b xr-demo-box" "$(names | paste -sd ' ')" "namespaces after SIGKILL"
 refused 'xr-demo-[a-z]* exists already' in_turn --quick
 grep -qx 'hint: xdp-roce demo --remove' "$scratch/last.err" || fail "$(cat "$scratch/last.err")"
