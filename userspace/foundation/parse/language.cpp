@@ -2,6 +2,7 @@
 #include "parse/language.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 
 #include "parse/yaml.h"

@@ -11,7 +11,6 @@
 namespace xr::requester {
 
 using parse::WordReader;
-using parse::wrong;
 
 namespace {
 
