@@ -30,7 +30,7 @@ inline std::string mac_text(uint64_t value) {
 // With the mask after a slash, if it leaves bits out.
 inline std::string mac_text(const Mac &mac) {
   const auto length = static_cast<uint64_t>(std::popcount(mac.mask));
-  const std::string text = mac_text(mac.value);
+  std::string text = mac_text(mac.value);
   if (length == kMacBits)
     return text;
   return mac.mask == mac_mask(length) ? fmt::format("{}/{}", text, length)

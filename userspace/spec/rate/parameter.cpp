@@ -195,7 +195,7 @@ Result<size_t> index_of(std::span<const ParameterRow> rows, const std::string &n
   std::vector<std::string_view> names;
   for (const ParameterRow &row : rows)
     names.emplace_back(row.name);
-  const auto at = parse::choice(name, names, "a parameter");
+  auto at = parse::choice(name, names, "a parameter");
   if (!at)
     return Error{fmt::format("'{}' is not a parameter", name), parse::hint_from(name, names)};
   return at;
