@@ -7,7 +7,7 @@ need jq python3
 lane
 
 # pausing NETNS PORT PRIORITY: frames of 65,535 quanta for the priority, one every 2 ms, for 40 ms
-# of each 80 ms.
+# of each 80 ms. It says "sent" with the first.
 pausing() {
   exec ip netns exec "$1" python3 -c '
 import socket, struct, sys, time
@@ -19,6 +19,7 @@ link.bind((port, 0))
 while True:
     if time.monotonic() % 0.08 < 0.04:
         link.send(frame.ljust(60, b"\0"))
+        print("sent", flush=True)
     time.sleep(0.002)
 ' "$2" "$3"
 }
@@ -30,7 +31,8 @@ psn=0
 talk() {
   psn=$((psn + 0x300000))
   respond --address "$to" --pfc-line 10gbit
-  in_background pausing "$@"
+  in_background pausing "$@" >"$scratch/pausing"
+  wait_for 15 grep -q sent "$scratch/pausing"
   pauser=${background[-1]}
   send --reliable "${extra[@]}" psn "$psn" "${flow[@]}"
   end_respond
