@@ -82,6 +82,7 @@ Program::Program()
   add_impair(program, chosen);
   add_send(program, chosen);
   add_respond(program, chosen);
+  add_peer(program, chosen);
   add_serve(program, chosen);
   add_capture(program, chosen);
   add_record(program, chosen);

@@ -40,6 +40,7 @@ void add_impair(Command program, Run &chosen);
 void add_send(Command program, Run &chosen);
 void add_record(Command program, Run &chosen);
 void add_respond(Command program, Run &chosen);
+void add_peer(Command program, Run &chosen);
 void add_serve(Command program, Run &chosen);
 void add_capture(Command program, Run &chosen);
 void add_export(Command program, Run &chosen);

@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -179,13 +180,21 @@ struct RespondCounts {
 };
 
 // RespondCounts consists of 64-bit counters only.
-inline void add(RespondCounts &all, const RespondCounts &more) {
+template <typename Change>
+RespondCounts counters_of(const RespondCounts &one, const RespondCounts &other, Change change) {
   using Counters = std::array<uint64_t, sizeof(RespondCounts) / sizeof(uint64_t)>;
-  auto sum = std::bit_cast<Counters>(all);
-  const auto each = std::bit_cast<Counters>(more);
-  for (size_t i = 0; i < sum.size(); i++)
-    sum[i] += each[i];
-  all = std::bit_cast<RespondCounts>(sum);
+  auto all = std::bit_cast<Counters>(one);
+  const auto each = std::bit_cast<Counters>(other);
+  for (size_t i = 0; i < all.size(); i++)
+    all[i] = change(all[i], each[i]);
+  return std::bit_cast<RespondCounts>(all);
+}
+inline void add(RespondCounts &all, const RespondCounts &more) {
+  all = counters_of(all, more, std::plus());
+}
+// What was counted since.
+inline RespondCounts since(const RespondCounts &now, const RespondCounts &before) {
+  return counters_of(now, before, std::minus());
 }
 
 // Counters of the AF_XDP sockets in frames: from the kernel (XDP_STATISTICS), and our own.

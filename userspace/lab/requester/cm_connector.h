@@ -65,6 +65,12 @@ public:
   bool all_ended() const { return !live_; }
 
   const CmPeer &peer(size_t index) const { return ends_[index].peer; }
+  // The PSN of the peer's first request.
+  uint32_t own_psn(size_t index) const { return ends_[index].psn; }
+  // It is about one of these connections, not a request for another.
+  bool knows(const packet::CmMessage &message) const {
+    return message.kind != packet::CmKind::Req && by_id_.contains(message.remote_id);
+  }
   const CmCounts &counts() const { return counts_; }
 
 private:

@@ -10,30 +10,31 @@
 
 namespace xr::requester {
 
-packet::Template FlowFrames::make(const packet::Path &path, uint8_t opcode,
-                                  uint32_t payload) const {
+packet::Template FlowFrames::make(const packet::Path &path, uint8_t opcode, uint32_t payload,
+                                  uint32_t rkey) const {
+  packet::Headers headers = flow_.headers(opcode);
+  headers.rkey = rkey;
   const uint32_t pad = flow_.pad_of(opcode == ROCE_OPCODE_CNP ? ROCE_CNP_PAYLOAD : payload);
   const bool stamped = flow_.stamp && payload >= packet::kStampBytes;
   const auto whole = [&] {
     std::vector<uint8_t> bytes = packet::counting_payload(payload);
     if (stamped)
       packet::write_stamp(bytes.data(), {.run = flow_.stamp_run});
-    return packet::Template::make(path, flow_.headers(opcode), bytes, static_cast<int>(pad),
-                                  stamped);
+    return packet::Template::make(path, headers, bytes, static_cast<int>(pad), stamped);
   };
   auto made = headers_only_ && !stamped
-                  ? packet::Template::make_headers(path, flow_.headers(opcode), payload,
-                                                   static_cast<int>(pad))
+                  ? packet::Template::make_headers(path, headers, payload, static_cast<int>(pad))
                   : whole();
   if (!made)
     throw std::logic_error("a flow that was checked has no frames: " + made.error().message);
   return std::move(made).get();
 }
 
-const packet::Template *FlowFrames::of(uint8_t opcode, uint32_t payload) {
-  std::unique_ptr<packet::Template> &kept = templates_[uint64_t{opcode} << 32 | payload];
+const packet::Template *FlowFrames::of(uint8_t opcode, uint32_t payload, uint32_t rkey) {
+  const uint64_t key = uint64_t{opcode} << 56 | uint64_t{payload} << 32 | rkey;
+  std::unique_ptr<packet::Template> &kept = templates_[key];
   if (!kept)
-    kept = std::make_unique<packet::Template>(make(flow_.path, opcode, payload));
+    kept = std::make_unique<packet::Template>(make(flow_.path, opcode, payload, rkey));
   return kept.get();
 }
 
@@ -45,7 +46,7 @@ const packet::Template *FlowFrames::cnp(uint8_t dscp) {
   if (!cnp_) {
     packet::Path path = flow_.path;
     path.tos = static_cast<uint8_t>(dscp << 2);
-    cnp_ = std::make_unique<packet::Template>(make(path, ROCE_OPCODE_CNP, 0));
+    cnp_ = std::make_unique<packet::Template>(make(path, ROCE_OPCODE_CNP, 0, flow_.rkey));
   }
   return cnp_.get();
 }

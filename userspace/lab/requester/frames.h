@@ -21,7 +21,11 @@ public:
 
   // `payload` is 0 for opcodes without payload, like ACKs. Never nullptr: check_flow rejects flows
   // that cannot be built.
-  const packet::Template *of(uint8_t opcode, uint32_t payload);
+  const packet::Template *of(uint8_t opcode, uint32_t payload) {
+    return of(opcode, payload, flow_.rkey);
+  }
+  // With another R_Key than the flow's.
+  const packet::Template *of(uint8_t opcode, uint32_t payload, uint32_t rkey);
 
   // An ACK in the direction of the flow, for GhostAck.
   const packet::Template *ack();
@@ -30,11 +34,12 @@ public:
   const packet::Template *cnp(uint8_t dscp);
 
 private:
-  packet::Template make(const packet::Path &path, uint8_t opcode, uint32_t payload) const;
+  packet::Template make(const packet::Path &path, uint8_t opcode, uint32_t payload,
+                        uint32_t rkey) const;
 
   const flow::Flow &flow_;
   bool headers_only_;
-  std::unordered_map<uint64_t, std::unique_ptr<packet::Template>> templates_;
+  std::unordered_map<uint64_t, std::unique_ptr<packet::Template>> templates_; // by all three
   std::unique_ptr<packet::Template> cnp_;
 };
 

@@ -13,12 +13,6 @@
 namespace xr::requester {
 namespace {
 
-// Whether the answer is more than an ACK.
-bool is_answered(packet::Verb verb) {
-  return packet::verb_properties(verb) &
-         (ROCE_OP_READ_REQUEST | ROCE_OP_ATOMIC | ROCE_READ_ANSWERED_OPS);
-}
-
 uint64_t timeout_ns(uint8_t code) { return code ? uint64_t{4096} << (code & 31) : 0; }
 
 congestion::Pacing paced(const congestion::Rate &rate) {
@@ -37,7 +31,9 @@ ReliableFlow::ReliableFlow(const flow::Flow &given, double line_bits,
               .reliability = reliability,
               .counts = own_counts ? *own_counts : all,
               .losses = losses,
+              .posted = posted,
               .answered = is_answered(given.verb),
+              .acked = is_reliable(given.transport),
               .timeout_ns = timeout_ns(reliability.timeout_code)},
       pacer(given.pacing, line_bits, given.seed), frames(others), unbegun(given.qps) {
   if (!others)
@@ -170,13 +166,16 @@ void ReliableSource::State::answer(uint64_t now, uint32_t index, std::span<const
   const ReliableContext &context = states_[flow_of_[index]].context;
   ReliableQp &qp = qps_[index];
   std::optional<ReliableQp::Answered> where;
-  if (reliability_.reads && packet.info & ROCE_OP_READ_RESPONSE)
+  if ((reliability_.reads || context.flow.posted) && packet.info & ROCE_OP_READ_RESPONSE)
     where = qp.answered_by(packet.psn, context);
+  const size_t end = packet.end - ROCE_ICRC_LEN - packet.pad;
+  const std::span<const uint8_t> payload = frame.subspan(end - packet.payload, packet.payload);
   if (!qp.response(now, packet, context) || !where)
     return;
-  const size_t end = packet.end - ROCE_ICRC_LEN - packet.pad;
-  reliability_.reads->arrived(context.flow, qp.index(), where->message, where->offset,
-                              frame.subspan(end - packet.payload, packet.payload));
+  if (where->into)
+    std::ranges::copy(payload, where->into + where->offset);
+  if (reliability_.reads)
+    reliability_.reads->arrived(context.flow, qp.index(), where->message, where->offset, payload);
 }
 
 std::optional<flow::Flow::Begin> ReliableSource::State::end_of(size_t flow,
@@ -226,10 +225,10 @@ void ReliableSource::State::abandon(size_t flow) {
     }
 }
 
-void ReliableSource::State::post(uint64_t now, size_t flow, uint64_t bytes) {
+void ReliableSource::State::post(uint64_t now, size_t flow, const Post &post) {
   now_ = now;
   ReliableFlow &state = states_[flow];
-  state.context.posted.push(bytes);
+  state.posted.all.push(post);
   if (!started_)
     return;
   if (!state.busy)
@@ -471,8 +470,12 @@ flow::Flow::Begin ReliableSource::begin_again(size_t flow, uint32_t qp_index) co
 void ReliableSource::hold(size_t flow, bool held) { state_->hold(flow, held); }
 void ReliableSource::close(size_t flow) { state_->close(flow); }
 void ReliableSource::abandon(size_t flow) { state_->abandon(flow); }
+void ReliableSource::post(uint64_t now, size_t flow, const Post &post) {
+  state_->post(now, flow, post);
+}
 void ReliableSource::post(uint64_t now, size_t flow, uint64_t bytes) {
-  state_->post(now, flow, bytes);
+  const flow::Flow &given = state_->flows[flow];
+  state_->post(now, flow, {.verb = given.verb, .bytes = bytes, .va = given.va, .rkey = given.rkey});
 }
 FlowProgress ReliableSource::progress(size_t flow) const { return state_->progress(flow); }
 bool ReliableSource::owns(const roce_packet &packet) const { return state_->owns(packet); }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The requester of reliable connections (RC, XRC): each message completes, or its QP fails.
+// (Of UC and UD, where messages are posted: what was sent is complete.)
 // Go-back-N after NAKs and timeouts, waits after RNR NAKs, requests lost READ responses again from
 // the first missing one (IBA vol. 1, 9.7.5). Or selective repeat: only what is missing goes again.
 #pragma once
@@ -17,6 +18,27 @@
 namespace xr::requester {
 
 class FlowFrames;
+
+// A message of a flow whose messages are posted. Those of one flow may differ in their verbs, but
+// not with selective repeat.
+struct Post {
+  packet::Verb verb = packet::Verb::Send;
+  uint64_t bytes = 0;
+  uint64_t va = 0;   // of the peer, unless it is a SEND
+  uint32_t rkey = 0; // of `va`
+  uint32_t immediate = 0;
+  const uint8_t *data = nullptr; // its payload, until it is complete; nullptr: a template's
+  uint8_t *into = nullptr;       // READ: where the answer's payload goes; nullptr: nowhere
+};
+
+// Is told when messages are complete, oldest first, and when a QP fails. Must not call the source.
+class Completions {
+public:
+  virtual ~Completions() = default;
+  virtual void completed(const flow::Flow &flow) = 0;
+  // Its retries are used up, or a NAK ended it: the syndrome of that; 0: no answer came.
+  virtual void failed(const flow::Flow &flow, uint8_t syndrome) = 0;
+};
 
 // Gets the payload of READ responses, each once.
 class ReadSink {
@@ -45,6 +67,7 @@ struct Reliability {
   uint64_t drain_ns = 0;  // limit for outstanding messages after duration_ns; 0: unlimited
   uint32_t answered = 16; // outstanding READs and atomics per QP; 16 at most
   ReadSink *reads = nullptr;
+  Completions *completions = nullptr;
   bool flow_counts = false; // each flow has counts of its own: progress()
 };
 
@@ -60,9 +83,9 @@ struct FlowProgress {
 
 class ReliableSource : public Requester {
 public:
-  // Like OpenSource; all flows are RC or XRC. At the end of its duration a flow begins no new
-  // messages and completes the outstanding ones.
-  // `frames`: a flow's templates, for each flow, if others have made them; they outlive the source.
+  // Like OpenSource; all flows are RC or XRC, or UC or UD with posted messages. At the end of its
+  // duration a flow begins no new messages and completes the outstanding ones. `frames`: a flow's
+  // templates, for each flow, if others have made them; they outlive the source.
   ReliableSource(std::vector<flow::Flow> flows, const congestion::Rate &total, double line_bits,
                  const Reliability &reliability, const std::vector<FlowFrames *> &frames = {});
   ~ReliableSource() override;
@@ -94,7 +117,9 @@ public:
   void hold(size_t flow, bool held); // no new messages begin meanwhile
   void close(size_t flow);           // no new messages
   void abandon(size_t flow);         // what is outstanding fails
-  // A message for a flow whose messages are posted; it begins after those before it.
+  // A message for a flow whose messages are posted; it begins after those before it. The second
+  // form: as the flow says, of so many bytes.
+  void post(uint64_t now, size_t flow, const Post &post);
   void post(uint64_t now, size_t flow, uint64_t bytes);
   FlowProgress progress(size_t flow) const;
   // It has the QP that the packet answers.

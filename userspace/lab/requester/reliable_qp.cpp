@@ -67,28 +67,31 @@ void ReliableQp::take_path(uint32_t path) {
 bool ReliableQp::may_begin(const ReliableContext &c) const {
   if (!c.open || c.held || exhausted(c.flow))
     return false;
-  if (c.flow.posted && c.posted.empty())
+  const auto next = static_cast<uint32_t>(messages_.size());
+  if (c.flow.posted && c.posted.all.size() <= next)
     return false;
-  if (!c.answered)
+  if (!c.is_answered(next))
     return true;
-  if (messages_.size() >= std::min<size_t>(kAnswered, c.reliability.answered))
+  const size_t answering = c.flow.posted ? c.posted.answering : messages_.size();
+  if (answering >= std::min<size_t>(kAnswered, c.reliability.answered))
     return false;
   const uint64_t size =
-      c.flow.posted ? c.posted.front() : c.flow.size.of(begun_, c.flow.size_seed(index_));
+      c.flow.posted ? c.posted.all[next].bytes : c.flow.size.of(begun_, c.flow.size_seed(index_));
   return messages_.empty() ||
-         end_ + packet::psns_of(c.flow.verb, size, c.flow.pmtu) - oldest_ <= kHalfSpace;
+         end_ + packet::psns_of(c.verb(next), size, c.flow.pmtu) - oldest_ <= kHalfSpace;
 }
 
-void ReliableQp::begin(uint64_t now, ReliableContext &c) {
+void ReliableQp::begin(uint64_t now, const ReliableContext &c) {
+  const auto number = static_cast<uint32_t>(messages_.size());
   Message message;
   message.first = end_;
   message.size = c.flow.size.of(begun_++, c.flow.size_seed(index_));
   if (c.flow.posted) {
-    message.size = c.posted.front();
-    c.posted.pop();
+    message.size = c.posted.all[number].bytes;
+    c.posted.answering += c.is_answered(number);
   }
   message.started = now;
-  message.psns = packet::psns_of(c.flow.verb, message.size, c.flow.pmtu);
+  message.psns = packet::psns_of(c.verb(number), message.size, c.flow.pmtu);
   end_ = message.end();
   begun_bytes_ += message.size;
   messages_.push(message);
@@ -98,13 +101,17 @@ RequestPacket ReliableQp::packet_at(uint64_t place, uint32_t number,
                                     const ReliableContext &c) const {
   const Message &message = messages_[number];
   const auto index = static_cast<uint32_t>(place - message.first);
-  const Verb verb = c.flow.verb;
+  const Verb verb = c.verb(number);
   RequestPacket out;
   out.psn = psn_at(place);
   out.place = place;
   out.offset = uint64_t{index} * c.flow.pmtu;
   out.message = begun_ - messages_.size() + number;
   out.va = c.flow.va_of(index_, out.message);
+  if (c.flow.posted) {
+    out.post = &c.posted.all[number];
+    out.va = out.post->va;
+  }
   if (verb == Verb::Read) { // a retry may request the rest of a READ (IBA vol. 1, 9.7.2.2.1)
     out.segment = packet::segment(c.flow.transport, verb, message.size, c.flow.pmtu, 0);
     out.va += out.offset;
@@ -116,22 +123,23 @@ RequestPacket ReliableQp::packet_at(uint64_t place, uint32_t number,
   return out;
 }
 
-RequestPacket ReliableQp::send(uint64_t now, ReliableContext &c) {
+RequestPacket ReliableQp::send(uint64_t now, const ReliableContext &c) {
   if (!again_.empty())
     return send_again(now, c);
   if (send_ == end_)
     begin(now, c);
   RequestPacket out = packet_at(send_, cursor_, c);
   const Message &message = messages_[cursor_];
-  const uint64_t next = c.flow.verb == Verb::Read ? message.end() : send_ + 1;
+  const uint64_t next = c.verb(cursor_) == Verb::Read ? message.end() : send_ + 1;
   out.again = send_ < high_;
   unasked_++;
   const bool last = next == message.end();
   const bool resent = out.again;
   send_ = next;
   high_ = std::max(high_, send_);
-  out.ack_req = last || next - oldest_ >= c.reliability.window ||
-                (c.flow.ack_every && unasked_ >= c.flow.ack_every) || window_is_full(c.flow);
+  out.ack_req =
+      c.acked && (last || next - oldest_ >= c.reliability.window ||
+                  (c.flow.ack_every && unasked_ >= c.flow.ack_every) || window_is_full(c.flow));
   if (out.ack_req) {
     unasked_ = 0;
     if (!resent)
@@ -175,8 +183,12 @@ void ReliableQp::acknowledge(uint64_t now, uint8_t syndrome, uint32_t psn,
   uint64_t place = 0;
   if (failed_ || !outstanding(psn, place, c))
     return;
-  if (type == ROCE_ACK && c.answered)
+  const uint64_t unanswered = this->unanswered(place, c);
+  if (type == ROCE_ACK && unanswered <= place) {
+    if (unanswered > oldest_)
+      advance(now, unanswered, c);
     return answer_missing(c);
+  }
   if (type == ROCE_ACK) {
     advance(now, place + 1, c);
     if (oldest_ < recovery_)
@@ -184,13 +196,24 @@ void ReliableQp::acknowledge(uint64_t now, uint8_t syndrome, uint32_t psn,
     return;
   }
   // A NAK acknowledges all packets before its PSN (IBA vol. 1, 9.7.5.1.3).
-  if (!c.answered && place > oldest_)
-    advance(now, place, c);
+  if (const uint64_t to = std::min(place, unanswered); to > oldest_)
+    advance(now, to, c);
   if (type == ROCE_RNR_NAK)
     return not_ready(now, syndrome, place, c);
   if (value == 0)
     return refused(place, c);
-  fail(c);
+  fail(c, syndrome);
+}
+
+// The first place up to this one that a response acknowledges, and no ACK; else the next place.
+uint64_t ReliableQp::unanswered(uint64_t place, const ReliableContext &c) const {
+  if (!c.flow.posted)
+    return c.answered ? oldest_ : place + 1;
+  if (c.posted.answering)
+    for (uint32_t i = 0; i < messages_.size() && messages_[i].first <= place; i++)
+      if (c.is_answered(i))
+        return std::max(messages_[i].first, oldest_);
+  return place + 1;
 }
 
 bool ReliableQp::response(uint64_t now, const roce_packet &packet, const ReliableContext &c) {
@@ -198,11 +221,16 @@ bool ReliableQp::response(uint64_t now, const roce_packet &packet, const Reliabl
   uint64_t place = 0;
   if (failed_ || !outstanding(packet.psn, place, c))
     return false;
-  const bool atomic = packet::verb_properties(c.flow.verb) & ROCE_OP_ATOMIC;
-  if (!c.answered || atomic != !(packet.info & ROCE_OP_READ_RESPONSE)) {
+  const uint32_t number = c.flow.posted ? message_of(place) : 0;
+  const Verb verb = c.verb(number);
+  const bool atomic = packet::verb_properties(verb) & ROCE_OP_ATOMIC;
+  if (!c.is_answered(number) || atomic != !(packet.info & ROCE_OP_READ_RESPONSE)) {
     c.counts.stray++;
     return false;
   }
+  // It acknowledges SENDs and WRITEs before it.
+  if (const uint64_t to = c.flow.posted ? unanswered(place, c) : oldest_; to > oldest_)
+    advance(now, to, c);
   if (place > oldest_ && !c.reliability.selective) {
     answer_missing(c);
     return false;
@@ -214,8 +242,7 @@ bool ReliableQp::response(uint64_t now, const roce_packet &packet, const Reliabl
   }
   const bool taken = place == oldest_ || later_answer(now, place, c);
   if (taken)
-    c.counts.answer_bytes +=
-        c.flow.verb == Verb::Read ? packet.payload : packet::moved_bytes(c.flow.verb, 0);
+    c.counts.answer_bytes += verb == Verb::Read ? packet.payload : packet::moved_bytes(verb, 0);
   if (place == oldest_)
     advance(now, oldest_ + 1, c);
   return taken;
@@ -229,14 +256,16 @@ std::optional<ReliableQp::Answered> ReliableQp::answered_by(uint32_t psn,
   const uint64_t place = oldest_ + static_cast<uint64_t>(ahead);
   const uint32_t number = message_of(place);
   return Answered{begun_ - messages_.size() + number,
-                  (place - messages_[number].first) * c.flow.pmtu};
+                  (place - messages_[number].first) * c.flow.pmtu,
+                  c.flow.posted ? c.posted.all[number].into : nullptr};
 }
 
 // The payload of the answer with that PSN.
 uint64_t ReliableQp::answer_bytes(uint64_t place, const ReliableContext &c) const {
-  if (c.flow.verb != Verb::Read)
+  const uint32_t number = place == oldest_ ? 0 : message_of(place);
+  if (c.verb(number) != Verb::Read)
     return 0;
-  const Message &message = messages_[place == oldest_ ? 0 : message_of(place)];
+  const Message &message = messages_[number];
   return std::min<uint64_t>(message.size - (place - message.first) * c.flow.pmtu, c.flow.pmtu);
 }
 
@@ -269,12 +298,18 @@ void ReliableQp::complete(uint64_t now, const ReliableContext &c) {
   while (!messages_.empty() && messages_.front().end() <= oldest_) {
     const Message &message = messages_.front();
     c.counts.messages++;
-    c.counts.message_bytes += packet::moved_bytes(c.flow.verb, message.size);
+    c.counts.message_bytes += packet::moved_bytes(c.verb(0), message.size);
     if (c.reliability.times)
       c.counts.completion_ns.add(now - message.started);
     completed_bytes_ += message.size;
     messages_.pop();
     cursor_--;
+    if (c.flow.posted) {
+      c.posted.answering -= c.is_answered(0);
+      c.posted.all.pop();
+    }
+    if (c.reliability.completions)
+      c.reliability.completions->completed(c.flow);
   }
 }
 
@@ -375,7 +410,7 @@ void ReliableQp::expire(uint64_t now, const ReliableContext &c) {
     go_back(oldest_);
 }
 
-void ReliableQp::fail(const ReliableContext &c) {
+void ReliableQp::fail(const ReliableContext &c, uint8_t syndrome) {
   if (failed_)
     return;
   failed_ = true;
@@ -388,6 +423,10 @@ void ReliableQp::fail(const ReliableContext &c) {
   answered_.clear();
   send_ = end_;
   cursor_ = 0;
+  c.posted.all.clear();
+  c.posted.answering = 0;
+  if (c.reliability.completions)
+    c.reliability.completions->failed(c.flow, syndrome);
 }
 
 } // namespace xr::requester

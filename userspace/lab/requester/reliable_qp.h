@@ -14,17 +14,38 @@
 
 namespace xr::requester {
 
+// Whether the answer is more than an ACK.
+inline bool is_answered(packet::Verb verb) {
+  return packet::verb_properties(verb) &
+         (ROCE_OP_READ_REQUEST | ROCE_OP_ATOMIC | ROCE_READ_ANSWERED_OPS);
+}
+
+// Of a flow whose messages are posted: those outstanding, then those that have not begun.
+struct PostedMessages {
+  Ring<Post> all;
+  uint32_t answering = 0; // outstanding, and a response completes them
+};
+
 // State shared by the QPs of a flow.
 struct ReliableContext {
   const flow::Flow &flow;
   const Reliability &reliability;
   SendCounts &counts;
-  FlowLosses &losses;    // of the flow
+  FlowLosses &losses; // of the flow
+  PostedMessages &posted;
   bool answered = false; // requests complete with a response, not with an ACK (READ, atomics)
+  bool acked = true;     // a responder acknowledges; else what was sent is complete
   bool open = true;      // new messages may begin
   bool held = false;     // not now
   uint64_t timeout_ns = 0;
-  Ring<uint64_t> posted = {}; // bytes of messages that have not begun, where flow.posted
+
+  packet::Verb verb(uint32_t number) const {
+    return flow.posted ? posted.all[number].verb : flow.verb;
+  }
+  // Of the outstanding message with that number.
+  bool is_answered(uint32_t number) const {
+    return flow.posted ? requester::is_answered(posted.all[number].verb) : answered;
+  }
 };
 
 // A request packet before its frame is made.
@@ -36,7 +57,8 @@ struct RequestPacket {
   uint64_t place = 0;   // PSNs of the QP before it
   uint64_t offset = 0;  // of its payload in the message
   bool ack_req = false;
-  bool again = false; // retransmitted
+  bool again = false;         // retransmitted
+  const Post *post = nullptr; // of flow.posted
 };
 
 class ReliableQp {
@@ -49,7 +71,9 @@ public:
         source_port_(flow.source_port(index)), first_source_port_(source_port_) {}
 
   bool may_send(const ReliableContext &context) const;
-  RequestPacket send(uint64_t now, ReliableContext &context);
+  RequestPacket send(uint64_t now, const ReliableContext &context);
+  // Without acknowledgements: what was sent is complete.
+  void complete_sent(uint64_t now, const ReliableContext &context) { advance(now, send_, context); }
 
   void acknowledge(uint64_t now, uint8_t syndrome, uint32_t psn, const ReliableContext &context);
   // Handles a READ response or atomic ACK. True: it is an answer that was missing.
@@ -58,12 +82,13 @@ public:
   // outstanding.
   struct Answered {
     uint64_t message, offset;
+    uint8_t *into; // of flow.posted: Post
   };
   std::optional<Answered> answered_by(uint32_t psn, const ReliableContext &context) const;
   // Handles the expiry of timer().
   void expire(uint64_t now, const ReliableContext &context);
   uint64_t timer(const ReliableContext &context) const;
-  void fail(const ReliableContext &context);
+  void fail(const ReliableContext &context, uint8_t syndrome = 0);
 
   bool failed() const { return failed_; }
   bool busy() const { return !messages_.empty(); }
@@ -111,7 +136,7 @@ private:
   bool may_begin(const ReliableContext &context) const;
   bool window_is_full(const flow::Flow &flow) const;
   uint64_t bytes_before(uint64_t place, const Message &message, const flow::Flow &flow) const;
-  void begin(uint64_t now, ReliableContext &context);
+  void begin(uint64_t now, const ReliableContext &context);
   RequestPacket packet_at(uint64_t place, uint32_t message, const ReliableContext &context) const;
   uint32_t message_of(uint64_t place) const;
   bool outstanding(uint32_t psn, uint64_t &place, const ReliableContext &context) const;
@@ -125,6 +150,7 @@ private:
   void refused(uint64_t place, const ReliableContext &context);
   void not_ready(uint64_t now, uint8_t syndrome, uint64_t place, const ReliableContext &context);
   void answer_missing(const ReliableContext &context);
+  uint64_t unanswered(uint64_t place, const ReliableContext &context) const;
   uint64_t answer_bytes(uint64_t place, const ReliableContext &context) const;
 
   // selective.cpp

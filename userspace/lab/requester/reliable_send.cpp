@@ -158,7 +158,7 @@ bool ReliableSource::State::send_of(uint64_t now, ReliableFlow &state, uint32_t 
   ReliableQp &qp = qps_[index];
   const flow::Flow &flow = state.flow;
   const RequestPacket packet = qp.send(now, state.context);
-  out = {.shape = state.shape(packet.segment), .fields = {}};
+  out = {.shape = state.shape(packet), .fields = {}};
   out.fields.dest_qp = flow.dest_qp(qp.index());
   out.fields.psn = packet.psn;
   out.fields.src_port = flow.port == flow::PortChoice::Vary
@@ -170,7 +170,9 @@ bool ReliableSource::State::send_of(uint64_t now, ReliableFlow &state, uint32_t 
   out.fields.dma_len = packet.dma_len;
   out.fields.va = packet.va;
   out.fields.sequence = packet.place; // of SENDs and WRITEs: one PSN a packet
-  if (flow.pattern && packet.segment.payload)
+  if (packet.post) [[unlikely]]
+    fill(packet, flow, qp.index(), out);
+  else if (flow.pattern && packet.segment.payload)
     out.payload = pattern(flow, qp.index(), packet);
   if (state.qp_pacing) { // the time of a pause is not made up for
     state.qp_pacing->not_before(index - state.first_qp, state.resumed());
@@ -181,7 +183,18 @@ bool ReliableSource::State::send_of(uint64_t now, ReliableFlow &state, uint32_t 
     release_held(state, index);
     return true;
   }
+  if (!state.context.acked)
+    qp.complete_sent(now, state.context);
   return !state.faulty || with_faults(state, index, out);
+}
+
+void ReliableSource::State::fill(const RequestPacket &packet, const flow::Flow &flow, uint32_t qp,
+                                 packet::Outgoing &out) {
+  out.fields.immediate = packet.post->immediate;
+  if (flow.transport == ROCE_UD)
+    out.fields.src_qp = flow.own_qp(qp);
+  if (packet.post->data)
+    out.payload = {packet.post->data + packet.offset, packet.segment.payload};
 }
 
 std::span<const uint8_t> ReliableSource::State::pattern(const flow::Flow &flow, uint32_t qp,

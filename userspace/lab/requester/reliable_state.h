@@ -68,6 +68,7 @@ struct ReliableFlow {
   FlowLosses losses;
   uint32_t unbegun = 0; // QPs with messages not begun
   uint64_t end_at = kNever;
+  PostedMessages posted;
   bool drained = false;   // drain_ns has expired
   uint16_t next_port = 0; // PortChoice::Vary
 
@@ -77,6 +78,12 @@ struct ReliableFlow {
     if (last.payload != segment.payload || last.opcode != segment.opcode)
       last = {segment.payload, segment.opcode, frames->of(segment.opcode, segment.payload)};
     return last.shape;
+  }
+  // Of a posted message.
+  const packet::Template *shape(const RequestPacket &packet) {
+    if (!packet.post || packet.post->rkey == flow.rkey)
+      return shape(packet.segment);
+    return frames->of(packet.segment.opcode, packet.segment.payload, packet.post->rkey);
   }
   // Packets that remain after the pacer's last burst are not paced.
   uint64_t due() const {
@@ -118,7 +125,7 @@ struct ReliableSource::State {
   void hold(size_t flow, bool held);
   void close(size_t flow);
   void abandon(size_t flow);
-  void post(uint64_t now, size_t flow, uint64_t bytes);
+  void post(uint64_t now, size_t flow, const Post &post);
   FlowProgress progress(size_t flow) const;
   bool owns(const roce_packet &packet) const;
   const SendCounts &sum();
@@ -150,6 +157,8 @@ private:
 
   bool send_one(uint64_t now, ReliableFlow &flow, packet::Outgoing &out);
   bool send_of(uint64_t now, ReliableFlow &flow, uint32_t qp, packet::Outgoing &out);
+  static void fill(const RequestPacket &packet, const flow::Flow &flow, uint32_t qp,
+                   packet::Outgoing &out);
   std::span<const uint8_t> pattern(const flow::Flow &flow, uint32_t qp,
                                    const RequestPacket &packet);
   void answer(uint64_t now, uint32_t index, std::span<const uint8_t> frame,

@@ -31,7 +31,9 @@ CmMessage rep(const CmMessage &request, const CmConnection &connection, const Me
   constexpr uint8_t kResults = Connection::kMaxAtomicResults;
   message.responder_resources = std::min(request.initiator_depth, kResults);
   message.initiator_depth = std::min(request.responder_resources, kResults);
-  if (memory)
+  if (!connection.private_data.empty())
+    message.private_data = connection.private_data;
+  else if (memory)
     message.private_data =
         packet::cm_memory({memory->spec().rkey, memory->spec().va, memory->spec().size});
   return message;
@@ -65,13 +67,19 @@ CmReaction CmListener::request(const packet::Address &peer, const CmMessage &mes
     return {rep(message, *known, options_.memory), {}, {}};
   if (options_.cm_reject)
     return reject(message, *options_.cm_reject, counts);
+  const Receiver::Answer answer =
+      options_.receiver ? options_.receiver->requested(message) : Receiver::Answer{};
+  if (answer.reject)
+    return reject(message, *answer.reject, counts);
   if (message.transport > 1)
     return reject(message, kInvalidTransport, counts);
-  const std::optional<uint32_t> qp = connections_.full() ? std::nullopt : free_qp();
+  const std::optional<uint32_t> qp = connections_.full() ? std::nullopt
+                                     : answer.qp         ? answer.qp
+                                                         : free_qp();
   if (!qp)
     return reject(message, kNoQp, counts);
   counts.cm_connections++;
-  const CmConnection made = accept(peer, message, *qp);
+  const CmConnection made = accept(peer, message, *qp, answer.private_data);
   return {rep(message, made, options_.memory), made, {}};
 }
 
@@ -82,9 +90,10 @@ CmReaction CmListener::reject(const CmMessage &message, uint16_t reason, Respond
   return {rejection, {}, {}};
 }
 
-CmConnection CmListener::accept(const packet::Address &peer, const CmMessage &message,
-                                uint32_t qp) {
+CmConnection CmListener::accept(const packet::Address &peer, const CmMessage &message, uint32_t qp,
+                                const std::vector<uint8_t> &private_data) {
   CmConnection made;
+  made.private_data = private_data;
   made.peer_id = message.local_id;
   made.own_id = next_id_++;
   made.peer_qp = message.qpn;

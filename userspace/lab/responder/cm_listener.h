@@ -14,13 +14,9 @@
 namespace xr::responder {
 
 // A connection negotiated by REQ and REP.
-struct CmConnection {
+struct CmConnection : Connected {
   uint32_t peer_id = 0, own_id = 0;
-  uint32_t peer_qp = 0, own_qp = 0;
-  uint32_t psn = 0; // the first PSN of the peer's requests
-  uint32_t pmtu = 1024;
-  uint8_t transport = ROCE_RC;
-  packet::Address peer{};
+  std::vector<uint8_t> private_data; // of the REP
 };
 
 struct CmReaction {
@@ -39,7 +35,8 @@ private:
   CmReaction request(const packet::Address &peer, const packet::CmMessage &message,
                      RespondCounts &counts);
   CmReaction reject(const packet::CmMessage &message, uint16_t reason, RespondCounts &counts);
-  CmConnection accept(const packet::Address &peer, const packet::CmMessage &message, uint32_t qp);
+  CmConnection accept(const packet::Address &peer, const packet::CmMessage &message, uint32_t qp,
+                      const std::vector<uint8_t> &private_data);
   std::optional<CmConnection> forget(const packet::Address &peer, uint32_t peer_id);
   std::optional<uint32_t> free_qp();
 

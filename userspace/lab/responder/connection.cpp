@@ -11,6 +11,9 @@ namespace {
 
 constexpr uint8_t kSequence = 0x60; // IBA vol. 1, 9.7.5.2.1
 constexpr uint8_t kRnr = 0x20;
+uint8_t rnr_syndrome(const ResponderOptions &options) {
+  return static_cast<uint8_t>(kRnr | (options.rnr_timer & 31));
+}
 constexpr uint32_t kLongestMessage = 1U << 31; // 9.7.2
 constexpr int32_t kHalfSpace = 1 << 23;
 // A larger PSN distance means that the sender restarted with a new PSN: no requester has so many
@@ -37,7 +40,7 @@ uint32_t Connection::psns_of(const roce_packet &packet) const {
 void Connection::receive(const uint8_t *bth, const roce_packet &packet,
                          const ResponderOptions &options, RespondCounts &counts,
                          KeptRoom &kept_room) {
-  const uint8_t *payload = options.memory ? payload_of(bth, packet) : nullptr;
+  const uint8_t *payload = options.memory || options.receiver ? payload_of(bth, packet) : nullptr;
   const Context c{bth, payload, packet, options, counts, kept_room, psns_of(packet)};
   if (transport_ == ROCE_UC)
     return unreliable(c);
@@ -180,6 +183,10 @@ bool Connection::in_order(const Context &c) {
   }
   if (refuse_rnr(c))
     return false;
+  if (c.options.receiver && !has_receive(c)) {
+    refuse(c, rnr_syndrome(c.options));
+    return false;
+  }
   if (const uint8_t syndrome = c.options.memory ? access_memory(c) : 0) {
     refuse(c, syndrome);
     if (syndrome != kInvalidRequest)
@@ -216,8 +223,39 @@ bool Connection::refuse_rnr(const Context &c) {
   if (!every || !starts(c.packet.info) || rnr_done_ || (messages_begun_ + 1) % every)
     return false;
   rnr_done_ = true;
-  refuse(c, static_cast<uint8_t>(kRnr | (c.options.rnr_timer & 31)));
+  refuse(c, rnr_syndrome(c.options));
   return true;
+}
+
+// A SEND takes a receive with its first packet, a WRITE with immediate data with its last.
+bool Connection::has_receive(const Context &c) {
+  const bool send = properties(c.packet) & ROCE_OP_SEND;
+  const bool takes = send ? starts(c.packet.info) : (properties(c.packet) & ROCE_HAS_IMMDT) != 0;
+  return !takes || c.options.receiver->take_receive(key.number & ROCE_PSN_MASK);
+}
+
+// Tells the program above of a request that was executed.
+void Connection::report(const Context &c) {
+  const roce_packet &packet = c.packet;
+  const uint32_t qp = key.number & ROCE_PSN_MASK;
+  const bool send = properties(packet) & ROCE_OP_SEND;
+  if (send)
+    c.options.receiver->payload(qp, message_bytes_ - packet.payload, {c.payload, packet.payload});
+  if (!(packet.info & ROCE_OP_ENDS_MESSAGE))
+    return;
+  Arrived message;
+  message.qp = qp;
+  message.transport = transport_;
+  message.send = send;
+  message.bytes = message_bytes_;
+  message.write = properties(packet) & ROCE_OP_WRITE;
+  message.read = packet.info & ROCE_OP_READ_REQUEST;
+  message.va = message.write ? write_va_ - message_bytes_ : request_va_;
+  if (message.read)
+    message.bytes = packet.dma_len;
+  if (properties(packet) & ROCE_HAS_IMMDT)
+    message.immediate = roce_be32(c.payload - 4);
+  c.options.receiver->arrived(message);
 }
 
 void Connection::refuse(const Context &c, uint8_t syndrome) {
@@ -251,6 +289,8 @@ void Connection::framing(const Context &c) {
     if (c.packet.payload >= 256 && c.packet.payload <= 4096)
       pmtu_ = c.packet.payload;
   }
+  if (c.options.receiver)
+    report(c);
   if (!(info & ROCE_OP_ENDS_MESSAGE))
     return;
   inside_ = Inside::Nothing;
@@ -319,7 +359,8 @@ void Connection::unreliable(const Context &c) {
   expect(roce_psn_add(packet.psn, 1));
   if (!next || starts(packet.info))
     inside_ = Inside::Nothing;
-  if (!(packet.info & ROCE_OP_REQUEST) || !is_legal(c) || (c.options.memory && access_memory(c))) {
+  if (!(packet.info & ROCE_OP_REQUEST) || !is_legal(c) || (c.options.receiver && !has_receive(c)) ||
+      (c.options.memory && access_memory(c))) {
     c.counts.uc_dropped++;
     inside_ = Inside::Nothing;
     return;

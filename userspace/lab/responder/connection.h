@@ -105,7 +105,7 @@ private:
   };
   struct Context {
     const uint8_t *bth;
-    const uint8_t *payload; // nullptr without ResponderOptions::memory
+    const uint8_t *payload; // nullptr without ResponderOptions::memory and receiver
     const roce_packet &packet;
     const ResponderOptions &options;
     RespondCounts &counts;
@@ -129,6 +129,8 @@ private:
   bool in_order(const Context &c);
   bool is_legal(const Context &c) const;
   bool refuse_rnr(const Context &c);
+  bool has_receive(const Context &c);
+  void report(const Context &c);
   void withdraw_nak();
   void framing(const Context &c);
   void execute(const Context &c);

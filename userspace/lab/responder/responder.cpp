@@ -137,6 +137,8 @@ void Responder::State::request(uint64_t now, std::span<const uint8_t> frame,
       queue_responses(now, connection);
   } else if (transport_of(packet) == ROCE_UD && packet.info) {
     counts.datagrams++;
+    if (options.receiver)
+      datagram(frame, packet);
     if (ce)
       receive_ce(now, options.cnp ? paths_.find_or_add(frame, packet) : nullptr, packet.src_qp,
                  packet, nullptr);
@@ -151,8 +153,8 @@ Connection *Responder::State::connection_of(const roce_packet &packet) {
   const packet::PeerKey key = connection_key(packet::source_of(packet), qpn, transport_of(packet));
   if (Connection **known = index_.find(key))
     return *known;
-  if (!packet.info) {
-    counts.invalid++;
+  if (!packet.info || options.open_only) {
+    (packet.info ? counts.no_qp : counts.invalid)++;
     return nullptr;
   }
   Connection *made = connect(key, peer_of(qpn), options.pmtu);
@@ -203,16 +205,17 @@ void Responder::State::release(Connection *connection) {
     free_.push_back(connection);
 }
 
-void Responder::State::open_connection(const CmConnection &made) {
+bool Responder::State::open_connection(const Connected &made) {
   const packet::PeerKey key = connection_key(made.peer, made.own_qp, made.transport);
   close_connection(made);
   Connection *connection = connect(key, made.peer_qp, made.pmtu);
   (connection ? counts.qps : counts.qps_full)++;
   if (connection)
     connection->expect(made.psn);
+  return connection;
 }
 
-void Responder::State::close_connection(const CmConnection &ended) {
+void Responder::State::close_connection(const Connected &ended) {
   if (Connection **known = index_.find(connection_key(ended.peer, ended.own_qp, ended.transport)))
     release(*known);
 }
@@ -234,17 +237,38 @@ void Responder::State::receive_mad(std::span<const uint8_t> frame, const roce_pa
   if (!cm_)
     cm_ = std::make_unique<CmListener>(options);
   const CmReaction reaction = cm_->receive(packet::source_of(packet), *message, counts);
-  if (reaction.ended)
-    close_connection(*reaction.ended);
-  if (reaction.made)
-    open_connection(*reaction.made);
-  if (!reaction.answer)
-    return;
   packet::Path path = path_back(frame, packet, options.ack_tos);
   path.src_port = response_port(ROCE_QPN_GSI);
+  if (reaction.ended) {
+    close_connection(*reaction.ended);
+    if (options.receiver)
+      options.receiver->disconnected(reaction.ended->own_qp);
+  }
+  if (reaction.made && open_connection(*reaction.made) && options.receiver)
+    options.receiver->connected(*reaction.made, *message, path);
+  if (!reaction.answer)
+    return;
   auto answer = packet::cm_frame(path, *reaction.answer, mad_psn_++ & ROCE_PSN_MASK);
   if (answer.ok())
     enqueue(std::move(answer.get().bytes));
+}
+
+// A UD SEND. Its immediate data is the header before its payload.
+void Responder::State::datagram(std::span<const uint8_t> frame, const roce_packet &packet) const {
+  const uint32_t qp = roce_key_qp(&packet.key);
+  if (!options.receiver->take_receive(qp))
+    return;
+  const size_t payload = packet.end - ROCE_ICRC_LEN - packet.pad - packet.payload;
+  options.receiver->payload(qp, 0, frame.subspan(payload, packet.payload));
+  Arrived message;
+  message.qp = qp;
+  message.transport = ROCE_UD;
+  message.send = true;
+  message.bytes = packet.payload;
+  message.peer_qp = packet.src_qp;
+  if (properties(packet) & ROCE_HAS_IMMDT)
+    message.immediate = roce_be32(&frame[payload - 4]);
+  options.receiver->arrived(message);
 }
 
 void Responder::State::arrived(uint64_t now, std::span<const uint8_t> frame,
@@ -313,6 +337,9 @@ void Responder::receive(uint64_t now, std::span<const uint8_t> frame, roce_class
 size_t Responder::next(uint64_t now, std::span<packet::Outgoing> out) {
   return state_->next(now, out);
 }
+
+bool Responder::open(const Connected &connected) { return state_->open_connection(connected); }
+void Responder::close(const Connected &connected) { state_->close_connection(connected); }
 
 uint64_t Responder::wake_at() const { return state_->wake_at(); }
 

@@ -17,6 +17,7 @@
 #include "packet/source.h"
 #include "rate/control.h"
 #include "responder/memory.h"
+#include "responder/receiver.h"
 #include "stamps/one_way.h"
 
 namespace xr::responder {
@@ -68,6 +69,8 @@ struct ResponderOptions {                 // NOLINT(clang-analyzer-optin.perform
   // What WRITEs, READs and atomics access. nullptr: WRITEs are dropped after their ACK, READ data
   // is generated, atomics operate on one word per QP.
   Memory *memory = nullptr;
+  Receiver *receiver = nullptr;           // nullptr: every SEND has a receive, and every REQ a REP
+  bool open_only = false;                 // QPs exist if RDMA CM or open() made them
   const packet::Pauses *pauses = nullptr; // answers of a paused priority wait
   uint64_t seed = 0;
   // Counts RoCE frames and the stamps in them, and never answers them. `now` of receive() must be
@@ -99,6 +102,10 @@ public:
   size_t next(uint64_t now, std::span<packet::Outgoing> out) override;
   uint64_t wake_at() const override;
   bool done() const override { return false; }
+
+  // A QP that others connected, in place of one with the same ends. False: there is no room.
+  bool open(const Connected &connected);
+  void close(const Connected &connected);
 
   const RespondCounts &counts() const; // of all
   // With ResponderOptions::connection_counts: of each connection, since it was cleared.

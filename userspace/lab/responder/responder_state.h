@@ -33,6 +33,8 @@ struct Responder::State {
     return pacing_ ? std::min(at, pacing_->next_due()) : at;
   }
   void qp_rates(uint64_t now, std::vector<QpRate> &rows);
+  bool open_connection(const Connected &made);
+  void close_connection(const Connected &ended);
 
   const RespondCounts &sum();
 
@@ -72,8 +74,7 @@ private:
 
   Connection *connection_of(const roce_packet &packet);
   Connection *connect(const packet::PeerKey &key, uint32_t peer_qp, uint32_t pmtu);
-  void open_connection(const CmConnection &made);
-  void close_connection(const CmConnection &ended);
+  void datagram(std::span<const uint8_t> frame, const roce_packet &packet) const;
   void release(Connection *connection);
   uint32_t peer_of(uint32_t qpn) const;
 

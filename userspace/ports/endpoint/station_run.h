@@ -2,40 +2,19 @@
 // A Station on a port: a thread with a clock and an AF_XDP socket, until it is closed.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/result.h"
-#include "datapath/attach.h"
-#include "endpoint/engine.h"
-#include "endpoint/session.h"
+#include "endpoint/port_thread.h"
 #include "station/station.h"
 
 namespace xr::endpoint {
 
-struct StationRequest {
-  std::string ifname, netns;
-  // What the port answers for. The port's own addresses may be among them; then the host still
-  // answers ARP and ND for those that have the port's MAC.
-  struct Address {
-    packet::Address address{};
-    std::optional<packet::Mac> mac; // none: the port's
-  };
-  std::vector<Address> addresses;
-  responder::ResponderOptions responder;                             // without addresses and MACs
-  uint64_t line_bits = 0;                                            // 0: the port's speed
-  std::optional<packet::ObeyedPauses> obey = packet::ObeyedPauses{}; // none: pauses are ignored
-  // All frames that come to the port, whatever their MAC, are the station's; the host gets none.
-  bool all_frames = false;
-  QueueOptions queues;
-  datapath::AttachOptions attach;
-};
+using StationRequest = AnsweringPort;
 
 // A port that has a Station: a StationRun, or in tests one without a kernel.
 class StationPort {
@@ -62,32 +41,21 @@ class StationRun : public StationPort {
 public:
   // Attaches the port, opens the socket and begins to answer.
   static Result<std::unique_ptr<StationPort>> open(StationRequest request);
-  StationRun(const StationRun &) = delete;
-  StationRun &operator=(const StationRun &) = delete;
-  ~StationRun() override;
 
   void call(const std::function<void(station::Station &, const EngineCounts &)> &use) override;
   std::vector<std::optional<packet::Mac>>
   resolve(const std::vector<station::NeighbourQuestion> &questions) override;
-  const PortFacts &port() const override { return session_.port; }
-  uint64_t line_bits() const override { return line_bits_; }
-  const std::vector<std::string> &notes() const override { return session_.notes; }
-  std::optional<Error> failure() const override;
-  Status close() override;
+  const PortFacts &port() const override { return thread_.session.port; }
+  uint64_t line_bits() const override { return thread_.line_bits(); }
+  const std::vector<std::string> &notes() const override { return thread_.session.notes; }
+  std::optional<Error> failure() const override { return thread_.failure(); }
+  Status close() override { return thread_.close(); }
 
 private:
   StationRun() = default;
-  bool is_hosts(const packet::Address &address, const packet::Mac &mac) const;
 
-  Session session_;
-  uint64_t line_bits_ = 0;
-  bool all_frames_ = false;
+  PortThread thread_;
   station::Station *station_ = nullptr; // of the engine
-  std::mutex calling_;
-  std::atomic<bool> stop_{false};
-  std::atomic<bool> ended_{false};
-  Status result_; // of the thread; valid if ended_
-  std::thread thread_;
 };
 
 } // namespace xr::endpoint

@@ -25,6 +25,9 @@ template <typename T> Value maybe(const std::optional<T> &value) {
     return *value;
 }
 
+// To a thousandth.
+inline double rounded(double value) { return std::round(value * 1000) / 1000; }
+
 // A time in ns as microseconds, rounded to a ns.
 inline Value us(double ns) { return std::round(ns) / 1000; }
 

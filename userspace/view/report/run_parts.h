@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of the reports of `send` and `respond`: RDMA CM, memory, and what was verified.
+// Parts of the reports of `send`, `respond` and `peer`.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "model/run_reports.h"
@@ -12,5 +13,17 @@ namespace xr::report {
 Section cm_section(const CmCounts &counts);
 Section memory_section(const MemoryReport &memory);
 void add_verified(std::vector<Section> &sections, const VerifyCounts &counts);
+
+// A document with title, "schema", "source" and "seconds".
+Document begin_run(const char *command, const std::string &ifname, double seconds);
+// `sockets`: it has AF_XDP sockets, and not only threads.
+Section port_section(const RunReport &report, bool sockets = true);
+Section hidden_when_zero(const char *key, const char *title, Group group);
+Group faults_group(const SendCounts &counts);
+Group answers_group(const SendCounts &counts);
+Group recovery_group(const SendCounts &counts);
+void add_pauses(std::vector<Section> &sections, const PauseReport &report);
+// What was lost at this host, and `more`.
+Section engine_overflow(const EngineCounts &engine, std::vector<Field> more);
 
 } // namespace xr::report

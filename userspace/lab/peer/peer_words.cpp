@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "peer/peer_words.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "parse/address.h"
+#include "parse/value.h"
+
+namespace xr::peer {
+
+namespace {
+
+using parse::Said;
+using parse::say_if;
+using parse::WordReader;
+
+constexpr uint16_t kPerftestPort = 18515, kRpingPort = 7174;
+constexpr uint32_t kMostQps = 16384;
+constexpr uint64_t kMostBytes = 1U << 31;
+
+template <auto Member> Status parse_size(PeerDraft &draft, WordReader &words) {
+  const uint64_t bytes = XR_TRY(parse::byte_count(words.take(), 1));
+  if (bytes > kMostBytes)
+    return Error{"a message has at most 2 GiB", "size 64k"};
+  draft.spec.plan.*Member = bytes;
+  return {};
+}
+
+Status parse_qps(PeerDraft &draft, WordReader &words) {
+  draft.spec.qps =
+      static_cast<uint32_t>(XR_TRY(parse::integer(words.take(), 1, kMostQps, "a number of QPs")));
+  return {};
+}
+
+Status parse_iterations(PeerDraft &draft, WordReader &words) {
+  draft.spec.plan.iterations =
+      XR_TRY(parse::integer(words.take(), 1, UINT32_MAX, "a number of messages"));
+  return {};
+}
+
+Status parse_for(PeerDraft &draft, WordReader &words) {
+  draft.spec.plan.duration_ns = XR_TRY(parse::duration_above_0(words.take()));
+  return {};
+}
+
+Status parse_both_ways(PeerDraft &draft, WordReader &) {
+  draft.spec.plan.both_ways = true;
+  return {};
+}
+
+Status parse_cm(PeerDraft &draft, WordReader &) {
+  draft.spec.cm = true;
+  return {};
+}
+
+Status parse_once(PeerDraft &draft, WordReader &) {
+  draft.spec.once = true;
+  return {};
+}
+
+Status parse_transport(PeerDraft &draft, WordReader &words) {
+  const size_t which = XR_TRY(parse::choice(words.take(), {"rc", "uc", "ud"}, "a transport"));
+  constexpr uint8_t kAll[] = {ROCE_RC, ROCE_UC, ROCE_UD};
+  draft.spec.plan.transport = kAll[which];
+  return {};
+}
+
+Status parse_pmtu(PeerDraft &draft, WordReader &words) {
+  const size_t which =
+      XR_TRY(parse::choice(words.take(), {"256", "512", "1024", "2048", "4096"}, "a PMTU"));
+  draft.spec.pmtu = 256U << which;
+  return {};
+}
+
+Status parse_depth(PeerDraft &draft, WordReader &words) {
+  draft.spec.plan.depth =
+      static_cast<uint32_t>(XR_TRY(parse::integer(words.take(), 1, 65536, "a number of messages")));
+  return {};
+}
+
+Status parse_port(PeerDraft &draft, WordReader &words) {
+  draft.spec.port = static_cast<uint16_t>(XR_TRY(parse::integer(words.take(), 1, 65535, "a port")));
+  return {};
+}
+
+Status parse_listen(PeerDraft &draft, WordReader &words) {
+  draft.spec.listen = XR_TRY(parse::address(words.take()));
+  return {};
+}
+
+Status parse_memory(PeerDraft &draft, WordReader &words) {
+  draft.spec.memory = XR_TRY(parse::byte_count(words.take(), 4096));
+  return {};
+}
+
+Status parse_receives(PeerDraft &draft, WordReader &words) {
+  draft.spec.receives = XR_TRY(parse::integer(words.take(), 0, UINT32_MAX, "a number of receives"));
+  return {};
+}
+
+template <auto Member, unsigned Most> Status parse_code(PeerDraft &draft, WordReader &words) {
+  draft.spec.*Member =
+      static_cast<uint8_t>(XR_TRY(parse::integer(words.take(), 0, Most, "a code")));
+  return {};
+}
+
+Status parse_fault(PeerDraft &draft, WordReader &words) {
+  parse::Draft<flow::Flow> of_flow;
+  XR_TRY(flow::flow_language().find("fault")->parse(of_flow, words));
+  draft.spec.faults.insert(draft.spec.faults.end(), of_flow.spec.faults.begin(),
+                           of_flow.spec.faults.end());
+  return {};
+}
+
+std::string transport_word(uint8_t transport) {
+  return transport == ROCE_UC ? "uc" : transport == ROCE_UD ? "ud" : "rc";
+}
+
+Said say_faults(const PeerSpec &s) {
+  flow::Flow flow;
+  flow.faults = s.faults;
+  return flow::flow_language().find("fault")->print(flow);
+}
+
+constexpr parse::Word<PeerDraft> kTest[] = {
+    {{"size", "", "size 64k", "BYTES",
+      "of a message; default 64k, of latency 2, of the pingpongs 4096; a server sees it in what "
+      "comes"},
+     parse_size<&PerftestPlan::size>,
+     [](const PeerSpec &s) {
+       return say_if(s.plan.size.has_value(), "{}", s.plan.size.value_or(0));
+     }},
+    {{"iters", "amount", "iters 1000", "N",
+      "messages of each QP; default 1000, of write_bw 5000; a server sends as many as come"},
+     parse_iterations,
+     [](const PeerSpec &s) { return say_if(s.plan.iterations > 0, "{}", s.plan.iterations); }},
+    {{"for", "amount", "for 10s", "DURATION", "instead of `iters`: as long as that"},
+     parse_for,
+     [](const PeerSpec &s) {
+       return say_if(s.plan.duration_ns > 0, "{}", parse::duration_text(s.plan.duration_ns));
+     }},
+    {{"qps", "", "qps 4", "N", "as many QPs at once"},
+     parse_qps,
+     [](const PeerSpec &s) { return say_if(s.qps != 1, "{}", s.qps); }},
+    {{"both-ways", "", "both-ways", "", "both sides send, as with -b"},
+     parse_both_ways,
+     [](const PeerSpec &s) { return s.plan.both_ways ? Said{""} : Said(); }},
+    {{"transport", "", "transport uc", "rc|uc|ud",
+      "of the client's QPs; default rc; a server sees it in what comes"},
+     parse_transport,
+     [](const PeerSpec &s) {
+       return say_if(s.plan.transport != ROCE_RC, "{}", transport_word(s.plan.transport));
+     }},
+    {{"depth", "", "depth 16", "N", "messages of a QP that are outstanding; default 128"},
+     parse_depth,
+     [](const PeerSpec &s) { return say_if(s.plan.depth != 128, "{}", s.plan.depth); }},
+};
+
+constexpr parse::Word<PeerDraft> kPlace[] = {
+    {{"port", "", "port 18516", "N",
+      "TCP port, and RDMA CM's service; default 18515, of rping 7174"},
+     parse_port,
+     [](const PeerSpec &s) { return say_if(s.port != 0, "{}", s.port); }},
+    {{"listen", "", "listen 192.0.2.2", "IP",
+      "the address of the server's TCP port; default: all of the host"},
+     parse_listen,
+     [](const PeerSpec &s) {
+       return say_if(s.listen.has_value(), "{}", parse::address_text(s.listen.value_or(Address{})));
+     }},
+    {{"cm", "", "cm", "", "the client connects by RDMA CM, as with -R; a server answers both"},
+     parse_cm,
+     [](const PeerSpec &s) { return s.cm ? Said{""} : Said(); }},
+    {{"once", "", "once", "", "a server ends after one test"},
+     parse_once,
+     [](const PeerSpec &s) { return s.once ? Said{""} : Said(); }},
+    {{"pmtu", "", "pmtu 4096", "256|512|1024|2048|4096",
+      "the largest PMTU; the two sides take the lesser of theirs; default 1024"},
+     parse_pmtu,
+     [](const PeerSpec &s) { return say_if(s.pmtu != 1024, "{}", s.pmtu); }},
+    {{"memory", "", "memory 1g", "BYTES",
+      "what WRITEs, READs and atomics of the other side may access; default 64 MiB"},
+     parse_memory,
+     [](const PeerSpec &s) { return say_if(s.memory != 64 << 20, "{}", s.memory); }},
+};
+
+constexpr parse::Word<PeerDraft> kFaults[] = {
+    {{"receives", "", "receives 10", "N",
+      "a QP has receives for so many messages, and RNR NAKs for the rest; default: always one"},
+     parse_receives,
+     [](const PeerSpec &s) {
+       return say_if(s.receives.has_value(), "{}", s.receives.value_or(0));
+     }},
+    {{"timeout", "", "timeout 14", "CODE", "of requests: 4.096 us x 2^CODE; 0: none; default 14"},
+     parse_code<&PeerSpec::timeout_code, 31>,
+     [](const PeerSpec &s) { return say_if(s.timeout_code != 14, "{}", s.timeout_code); }},
+    {{"retries", "", "retries 7", "N", "of requests without an answer; default 7"},
+     parse_code<&PeerSpec::retries, 7>,
+     [](const PeerSpec &s) { return say_if(s.retries != 7, "{}", s.retries); }},
+    {{"rnr-retries", "", "rnr-retries 7", "N", "after RNR NAKs; default 7: without end"},
+     parse_code<&PeerSpec::rnr_retries, 7>,
+     [](const PeerSpec &s) { return say_if(s.rnr_retries != 7, "{}", s.rnr_retries); }},
+    {{"fault", parse::kMany, "fault skip every 100", "WHAT WHEN",
+      "a fault of the requests, as of a flow ([flows.md](flows.md)); may be repeated"},
+     parse_fault,
+     say_faults},
+};
+
+Result<Address> host(const std::string &word) {
+  auto address = parse::address(word);
+  if (!address)
+    return Error{fmt::format("'{}' is neither a word nor the address of a server", word),
+                 peer_language().unknown(word).hint};
+  return *address;
+}
+
+bool is_word(const std::string &word) { return peer_language().find(word); }
+
+Status take_test(PeerSpec &spec, WordReader &words) {
+  const std::vector<std::string_view> tests(std::begin(kPerftestTests), std::end(kPerftestTests));
+  if (words.done() || is_word(words.peek()))
+    return {};
+  const std::string word = words.take();
+  const auto found = std::ranges::find(tests, word.starts_with("ib_") ? word.substr(3) : word);
+  if (found == tests.end())
+    return parse::wrong(word, "a test of perftest", parse::hint_from(word, tests));
+  spec.plan.test = static_cast<PerftestTest>(found - tests.begin());
+  return {};
+}
+
+Status take_pingpong(PeerSpec &spec, WordReader &words) {
+  const size_t which = XR_TRY(parse::choice(words.take(), {"rc", "uc", "ud", "srq"}, "a pingpong"));
+  constexpr uint8_t kAll[] = {ROCE_RC, ROCE_UC, ROCE_UD, ROCE_RC};
+  spec.plan.transport = kAll[which];
+  spec.plan.test = PerftestTest::SendLat;
+  if (which == 3)
+    spec.qps = 16; // ibv_srq_pingpong's default
+  return {};
+}
+
+Status check(PeerSpec &spec, const parse::Claims &given) {
+  PerftestPlan &plan = spec.plan;
+  plan.client = spec.host.has_value();
+  if (spec.tool == Tool::Perftest && plan.client && !plan.test)
+    return Error{"the test is missing: this side is the client", "perftest write_bw 192.0.2.2"};
+  if (plan.client && spec.once)
+    return Error{"once is a server's: a client does one test", "without once"};
+  if (plan.client && spec.listen)
+    return Error{"listen is a server's", "without listen"};
+  if (!plan.client && spec.cm)
+    return Error{"cm is a client's: a server answers TCP and RDMA CM", "without cm"};
+  const bool latency = plan.test && is_latency(*plan.test);
+  if (latency && spec.qps > 1 && spec.tool == Tool::Perftest)
+    return Error{"a test of latency has one QP", "without qps"};
+  if (latency && plan.both_ways)
+    return Error{"a test of latency goes both ways by itself", "without both-ways"};
+  if (plan.transport != ROCE_RC && plan.test && plan.test != PerftestTest::SendBw &&
+      plan.test != PerftestTest::SendLat) {
+    const bool write = plan.test == PerftestTest::WriteBw || plan.test == PerftestTest::WriteLat;
+    if (plan.transport == ROCE_UD || !write)
+      return Error{"this transport has no such message", "transport rc"};
+  }
+  if (!spec.port)
+    spec.port = spec.tool == Tool::Rping ? kRpingPort : kPerftestPort;
+  if (!plan.client)
+    return {};
+  const bool atomic = plan.test == PerftestTest::AtomicBw || plan.test == PerftestTest::AtomicLat;
+  if (atomic)
+    plan.size = 8;
+  if (!plan.size)
+    plan.size = latency ? spec.tool == Tool::Pingpong ? plan.transport == ROCE_UD ? 1024 : 4096 : 2
+                : plan.transport == ROCE_UD ? spec.pmtu
+                                            : 65536;
+  if (plan.transport == ROCE_UD && *plan.size > spec.pmtu)
+    return Error{
+        fmt::format("a UD message of {} bytes does not fit PMTU {}", *plan.size, spec.pmtu),
+        fmt::format("size {}", spec.pmtu)};
+  if (!given.has("amount"))
+    plan.iterations = plan.test == PerftestTest::WriteBw ? 5000 : 1000;
+  return {};
+}
+
+} // namespace
+
+const parse::Language<PeerDraft> &peer_language() {
+  static const parse::Language<PeerDraft> kLanguage(
+      {.thing = "peer", .example = ""}, {{"test", kTest}, {"place", kPlace}, {"faults", kFaults}});
+  return kLanguage;
+}
+
+Result<PeerSpec> parse_peer(const std::vector<std::string> &list) {
+  WordReader words(list);
+  PeerDraft draft;
+  PeerSpec &spec = draft.spec;
+  const std::vector<std::string_view> tools(std::begin(kTools), std::end(kTools));
+  if (words.done())
+    return Error{"which tool is at the other end is missing", parse::hint_from("", tools)};
+  spec.tool = static_cast<Tool>(XR_TRY(parse::choice(words.take(), tools, "a tool")));
+  if (spec.tool == Tool::Perftest)
+    XR_TRY(take_test(spec, words));
+  if (spec.tool == Tool::Pingpong)
+    XR_TRY(take_pingpong(spec, words));
+  if (!words.done() && !is_word(words.peek()))
+    spec.host = XR_TRY(host(words.take()));
+  XR_TRY(peer_language().read(draft, words));
+  XR_TRY(check(spec, draft.taken));
+  return std::move(spec);
+}
+
+std::string peer_usage() {
+  return "perftest [TEST [HOST]] | rping [HOST] | pingpong rc|uc|ud|srq [HOST]";
+}
+
+} // namespace xr::peer

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queue pairs with both sides: each sends requests and answers the peer's, has receives, and may be
+// connected by RDMA CM from either side. A program above them posts work and hears what happens. In
+// virtual time: the caller uses one thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "base/ring.h"
+#include "flow/flow.h"
+#include "packet/source.h"
+#include "requester/cm_connector.h"
+#include "requester/reliable.h"
+#include "responder/responder.h"
+
+namespace xr::station {
+
+// Both ends of a QP, as its attributes say.
+struct QpEnds {
+  packet::Path path; // to the peer, with all addresses
+  // nullopt: the peer's first packet shows it; until use_transport() they send nothing.
+  std::optional<uint8_t> transport = ROCE_RC;
+  uint32_t qp = 0, peer_qp = 0;
+  uint32_t psn = 0, peer_psn = 0; // of the own and of the peer's first request
+  uint32_t pmtu = 1024;
+  uint32_t rkey = 0; // of most requests
+};
+
+struct QpEvent {
+  enum class Kind : uint8_t {
+    Sent,         // the oldest message that was posted is complete
+    Failed,       // `syndrome`: of the NAK that ended it; 0: no answer came
+    Arrived,      // `message`; of a SEND its first bytes in `bytes`
+    Connected,    // by the peer, over RDMA CM: `ends`, `request`
+    Disconnected, // by the peer
+    Opened,       // connect(): its QP is connected: `ends`
+    Refused,      // connect(): it is not
+  };
+  Kind kind = Kind::Sent;
+  uint32_t qp = 0; // the own one
+  uint8_t syndrome = 0;
+  responder::Arrived message = {};
+  std::span<const uint8_t> bytes = {};
+  const QpEnds *ends = nullptr;
+  const packet::CmMessage *request = nullptr;
+};
+
+// Called between two packets, so that it may post, open and close.
+class QpProgram {
+public:
+  virtual ~QpProgram() = default;
+  virtual void event(uint64_t now, const QpEvent &event) = 0;
+  // At the time that the program asked for; kNever: at no time.
+  virtual void wake(uint64_t /*now*/) {}
+  virtual uint64_t wake_at() const { return kNever; }
+  // The answer to a REQ.
+  virtual responder::Receiver::Answer requested(const packet::CmMessage &request) = 0;
+};
+
+struct QueuePairOptions {
+  responder::ResponderOptions responder; // receiver and open_only are set
+  requester::Reliability reliability;    // completions is set
+  std::vector<flow::Fault> faults;       // of the requests of all QPs
+  uint8_t tos = ROCE_ECN_ECT0;           // of requests
+  double line_bits = 0;                  // a second
+  const packet::Pauses *pauses = nullptr;
+  uint64_t seed = 0;
+};
+
+class QueuePairs : public packet::Source,
+                   private responder::Receiver,
+                   private requester::Completions {
+public:
+  static constexpr uint64_t kUnlimited = UINT64_MAX; // receives
+
+  explicit QueuePairs(const QueuePairOptions &options);
+  ~QueuePairs() override;
+
+  // What hears of events from now on; nullptr: nothing does, and every REQ is rejected.
+  void run(QpProgram *program) { program_ = program; }
+
+  // A number for a QP, another one each time.
+  uint32_t new_qp();
+  uint32_t random_psn();
+  // These QPs send from now on: their PSNs and peers are known.
+  void open(const std::vector<QpEnds> &all);
+  // Of those whose transport was not known.
+  void use_transport(uint8_t transport);
+  // Connects QPs, and opens each with its event. The `peer_qp` and both PSNs follow.
+  void connect(uint64_t now, const std::vector<QpEnds> &all, uint64_t service);
+  // Disconnects what RDMA CM connected from here. The others are closed by close().
+  void disconnect(uint64_t now);
+  // None of what was connected from here is left, or nobody answers.
+  bool disconnected() const;
+  // What is outstanding is given up.
+  void close(uint32_t qp);
+  void close_all();
+  void post(uint64_t now, uint32_t qp, const requester::Post &post);
+  // Receives of a QP from now on, and the bytes of a SEND that are kept for its event.
+  void receives(uint32_t qp, uint64_t count) { slots_.at(qp).receives = count; }
+  void keep(uint32_t qp, size_t bytes) { slots_.at(qp).keep = bytes; }
+  bool has(uint32_t qp) const { return slots_.contains(qp); }
+  uint64_t outstanding(uint32_t qp) const { return slots_.at(qp).outstanding; }
+  const QpEnds &ends(uint32_t qp) const { return slots_.at(qp).ends; }
+  void set_rkey(uint32_t qp, uint32_t rkey) { slots_.at(qp).ends.rkey = rkey; }
+
+  void receive(uint64_t now, std::span<const uint8_t> frame, roce_class class_,
+               const roce_packet &packet) override;
+  size_t next(uint64_t now, std::span<packet::Outgoing> out) override;
+  uint64_t wake_at() const override;
+  bool done() const override { return false; }
+
+  const RespondCounts &responded() const { return responder_.counts(); }
+  // Of all QPs since the last call of forget_sent(), closed ones too.
+  SendCounts sent() const;
+  void forget_sent() { closed_ = {}; }
+  responder::Responder &responder() { return responder_; }
+
+private:
+  struct Group {
+    std::unique_ptr<requester::ReliableSource> source;
+    size_t open = 0; // QPs
+  };
+  struct Slot {
+    QpEnds ends;
+    Group *group = nullptr;
+    size_t index = 0; // of its flow in the group
+    uint64_t receives = kUnlimited;
+    uint64_t outstanding = 0; // messages that were posted and are not complete
+    size_t keep = 0;
+    std::vector<uint8_t> bytes; // the first ones of the newest SEND
+  };
+  struct Connecting {
+    std::unique_ptr<requester::CmConnector> connector;
+    std::vector<QpEnds> ends; // by connection
+    bool settled = false;     // they are opened, or refused
+  };
+  struct Event {
+    QpEvent event;
+    std::unique_ptr<QpEnds> ends;
+    std::unique_ptr<packet::CmMessage> request;
+  };
+
+  bool take_receive(uint32_t qp) override;
+  void payload(uint32_t qp, uint64_t offset, std::span<const uint8_t> bytes) override;
+  void arrived(const responder::Arrived &message) override;
+  Answer requested(const packet::CmMessage &request) override;
+  void connected(const responder::Connected &connected, const packet::CmMessage &request,
+                 const packet::Path &back) override;
+  void disconnected(uint32_t own_qp) override;
+  void completed(const flow::Flow &flow) override;
+  void failed(const flow::Flow &flow, uint8_t syndrome) override;
+
+  flow::Flow flow_of(const QpEnds &ends) const;
+  void tell(QpEvent::Kind kind, uint32_t qp, uint8_t syndrome = 0);
+  void handle_events(uint64_t now);
+  bool take_mad(uint64_t now, std::span<const uint8_t> frame, const roce_packet &packet);
+  void advance_connectors(uint64_t now);
+  void begin(std::vector<Slot *> slots);
+  size_t send_mads(uint64_t now, std::span<packet::Outgoing> out);
+
+  QueuePairOptions options_;
+  responder::Responder responder_;
+  QpProgram *program_ = nullptr;
+  std::unordered_map<uint32_t, Slot> slots_; // by the own QPN
+  std::vector<std::unique_ptr<Group>> groups_;
+  SendCounts closed_; // of groups that are closed
+  std::vector<Connecting> connecting_;
+  Ring<Event> events_;
+  std::vector<std::vector<uint8_t>> sent_mads_; // keeps those of the last next() valid
+  uint32_t mad_psn_ = 0, next_qp_;
+  uint64_t draws_ = 0;
+  bool answers_first_ = true;
+};
+
+} // namespace xr::station
