@@ -63,7 +63,9 @@ peer_up() {
 peer_plug() {
   local on=wire0 off=tap-b
   [[ $1 != b ]] || on=tap-b off=wire0
-  ip -n "$peer_wire" link set "$off" nomaster && ip -n "$peer_wire" link set "$on" master bridge0
+  ip -n "$peer_wire" link set "$off" nomaster && ip -n "$peer_wire" link set "$on" master bridge0 || return 1
+  # Both ends have the same addresses.
+  for on in "${!peer_pids[@]}"; do peer_in "$on" 20 'ip neigh flush all'; done
 }
 
 peer_as() { guest_netns=$peer_wire guest_port=${peer_ports[$1]:-} guest_pid=${peer_pids[$1]:-} guest_dir=$peer_dir/$1; }

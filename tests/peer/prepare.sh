@@ -10,7 +10,8 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 made=$root/build/peer
 cache=$root/build/kernels # its apt, and the packages
-. "$root/tools/archive.sh"
+why=
+. "$here/../../tools/archive.sh"
 
 # Debian's, without the packages that they name for maintainer scripts.
 tools=(
