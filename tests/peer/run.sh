@@ -48,7 +48,8 @@ done <"$here/tools.txt"
 ((EUID == 0)) || leave skipped "needs root"
 if [[ ! $stock ]]; then
   [[ -x $program ]] || leave skipped "there is no $program"
-  "$program" peer --help >/dev/null 2>&1 || leave skipped "$program has no command peer"
+  # `--help` after a word that is no command is the program's own help.
+  [[ $("$program" peer --help 2>&1) != "$("$program" --help 2>&1)" && $("$program" peer 2>&1) != *"commands are"* ]] || leave skipped "$program has no command peer"
 fi
 "$here/prepare.sh" >"$out/prepare.log" 2>&1 || leave FAILED "$(tail -n 1 "$out/prepare.log")"
 [[ ! -e $kernels_root/build/peer/skip ]] || leave skipped "$(<"$kernels_root/build/peer/skip")"
@@ -148,7 +149,8 @@ trial() {
     other_here &
     server=$!
     if [[ $stock ]]; then listening b; else peer_listens "$other_log" "$server"; fi
-    tool_here || status=$?
+    # A program that does not begin: the stock tool would wait for it.
+    if [[ $stock ]] || kill -0 "$server" 2>/dev/null; then tool_here || status=$?; else : >"$log"; fi
     if [[ $stock && $other == cmtime* ]]; then
       stop_other "$server"
       wait "$server"
