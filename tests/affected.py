@@ -19,6 +19,7 @@ userspace, e2e = root / "userspace", root / "tests/e2e"
 # tools/release packs. No program need have been compiled from these.
 PARTS = [
     (r"bpf/|include/roce/|userspace/kernel/|tests/kernels/|tools/archive\.sh", {"kernels"}),
+    (r"tests/peer/|tests/kernels/(guest|client|prepare)|tools/archive\.sh|include/roce/|userspace/.*peer", {"peer"}),
     (r"(userspace|include|tests/(unit|bpf))/.*\.(h|cpp)$", {"single"}),
     (r"tools/(static|release|package|archive\.sh|install\.sh)|tests/release/|(.*/)?CMakeLists\.txt$|include/roce/env", {"static"}),
     (r"include/roce/|userspace/(captures|foundation|spec|lab|ports)/|tests/(unit|fuzz|data)/", {"sanitize", "thread", "fuzz"}),
