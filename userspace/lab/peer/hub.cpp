@@ -5,9 +5,9 @@ namespace xr::peer {
 
 using station::QpEvent;
 
-void Hub::listen(uint64_t service, std::vector<uint8_t> private_data) {
+void Hub::listen(uint64_t service, bool exchange) {
   service_ = service;
-  private_data_ = std::move(private_data);
+  exchange_ = exchange;
 }
 
 void Hub::keep(uint32_t qp, size_t bytes) {
@@ -28,14 +28,14 @@ responder::Receiver::Answer Hub::requested(const packet::CmMessage &request) {
   constexpr uint16_t kInvalidServiceId = 8; // IBA vol. 1, 12.6.7.2
   if (!service_ || request.service_id != service_)
     return {.reject = kInvalidServiceId, .private_data = {}, .qp = {}};
-  return {.reject = {}, .private_data = private_data_, .qp = {}};
+  return {};
 }
 
 void Hub::event(uint64_t now, const QpEvent &event) {
   switch (event.kind) {
   case QpEvent::Kind::Connected:
     connected_.push_back(event.qp);
-    if (kept_.empty()) // the first QP of a peer has its exchange
+    if (exchange_ && kept_.empty())
       keep(event.qp, 256);
     break;
   case QpEvent::Kind::Opened:

@@ -16,8 +16,9 @@ class Hub : public station::QpProgram {
 public:
   explicit Hub(station::QueuePairs &qps) : qps_(qps) { qps_.run(this); }
 
-  // REQs for this service get a REP; 0: none do. `private_data`: of the REPs.
-  void listen(uint64_t service, std::vector<uint8_t> private_data = {});
+  // REQs for this service get a REP; 0: none do. `exchange`: the first QP that the peer connects
+  // has its exchange.
+  void listen(uint64_t service, bool exchange = false);
   // QPs that the peer connected, oldest first, until they are taken.
   std::deque<uint32_t> &connected() { return connected_; }
   bool opened(uint32_t qp) const { return opened_.contains(qp) && opened_.at(qp); }
@@ -51,7 +52,7 @@ private:
   station::QpProgram *traffic_ = nullptr;
   uint64_t service_ = 0;
   bool attends_ = false;
-  std::vector<uint8_t> private_data_;
+  bool exchange_ = false;
   std::deque<uint32_t> connected_;
   std::unordered_map<uint32_t, bool> opened_; // of those connected from here
   std::unordered_map<uint32_t, std::deque<std::vector<uint8_t>>> kept_;

@@ -16,7 +16,7 @@ using parse::Said;
 using parse::say_if;
 using parse::WordReader;
 
-constexpr uint16_t kPerftestPort = 18515, kRpingPort = 7174;
+constexpr uint16_t kPerftestPort = 18515, kRpingPort = 7174, kLibrdmacmPort = 7471;
 constexpr uint32_t kMostQps = 16384;
 constexpr uint64_t kMostBytes = 1U << 31;
 
@@ -160,7 +160,8 @@ constexpr parse::Word<PeerDraft> kTest[] = {
 
 constexpr parse::Word<PeerDraft> kPlace[] = {
     {{"port", "", "port 18516", "N",
-      "TCP port, and RDMA CM's service; default 18515, of rping 7174"},
+      "TCP port, and RDMA CM's service; default 18515, of rping 7174, of rdma_client, ucmatose and "
+      "cmtime 7471"},
      parse_port,
      [](const PeerSpec &s) { return say_if(s.port != 0, "{}", s.port); }},
     {{"listen", "", "listen 192.0.2.2", "IP",
@@ -234,7 +235,8 @@ Status take_pingpong(PeerSpec &spec, WordReader &words) {
   constexpr uint8_t kAll[] = {ROCE_RC, ROCE_UC, ROCE_UD, ROCE_RC};
   spec.plan.transport = kAll[which];
   spec.plan.test = PerftestTest::SendLat;
-  if (which == 3)
+  spec.srq = which == 3;
+  if (spec.srq)
     spec.qps = 16; // ibv_srq_pingpong's default
   return {};
 }
@@ -261,13 +263,21 @@ Status check(PeerSpec &spec, const parse::Claims &given) {
     if (plan.transport == ROCE_UD || !write)
       return Error{"this transport has no such message", "transport rc"};
   }
+  if ((spec.tool == Tool::RdmaClient) != plan.client && spec.tool >= Tool::RdmaClient &&
+      spec.tool <= Tool::RdmaServer)
+    return plan.client ? Error{"rdma_server is a server", "rdma_client 192.0.2.2"}
+                       : Error{"rdma_client needs its server's address", "rdma_client 192.0.2.2"};
   if (!spec.port)
-    spec.port = spec.tool == Tool::Rping ? kRpingPort : kPerftestPort;
+    spec.port = spec.tool == Tool::Rping        ? kRpingPort
+                : spec.tool >= Tool::RdmaClient ? kLibrdmacmPort
+                                                : kPerftestPort;
   if (!plan.client)
     return {};
   const bool atomic = plan.test == PerftestTest::AtomicBw || plan.test == PerftestTest::AtomicLat;
   if (atomic)
     plan.size = 8;
+  if (!plan.size && spec.tool != Tool::Perftest && spec.tool != Tool::Pingpong)
+    plan.size = spec.tool == Tool::Rping ? 64 : spec.tool == Tool::Ucmatose ? 100 : 16;
   if (!plan.size)
     plan.size = latency ? spec.tool == Tool::Pingpong ? plan.transport == ROCE_UD ? 1024 : 4096 : 2
                 : plan.transport == ROCE_UD ? spec.pmtu
@@ -277,7 +287,9 @@ Status check(PeerSpec &spec, const parse::Claims &given) {
         fmt::format("a UD message of {} bytes does not fit PMTU {}", *plan.size, spec.pmtu),
         fmt::format("size {}", spec.pmtu)};
   if (!given.has("amount"))
-    plan.iterations = plan.test == PerftestTest::WriteBw ? 5000 : 1000;
+    plan.iterations = spec.tool == Tool::Ucmatose          ? 10
+                      : plan.test == PerftestTest::WriteBw ? 5000
+                                                           : 1000;
   return {};
 }
 
@@ -309,7 +321,9 @@ Result<PeerSpec> parse_peer(const std::vector<std::string> &list) {
 }
 
 std::string peer_usage() {
-  return "perftest [TEST [HOST]] | rping [HOST] | pingpong rc|uc|ud|srq [HOST]";
+  return "perftest [TEST [HOST]] | rping [HOST] | pingpong rc|uc|ud|srq [HOST] | rdma_client HOST "
+         "|\n"
+         "rdma_server | ucmatose [HOST] | cmtime [HOST]";
 }
 
 } // namespace xr::peer

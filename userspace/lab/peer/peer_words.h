@@ -11,8 +11,9 @@
 
 namespace xr::peer {
 
-enum class Tool : uint8_t { Perftest, Rping, Pingpong };
-inline constexpr std::string_view kTools[] = {"perftest", "rping", "pingpong"};
+enum class Tool : uint8_t { Perftest, Rping, Pingpong, RdmaClient, RdmaServer, Ucmatose, Cmtime };
+inline constexpr std::string_view kTools[] = {"perftest",    "rping",    "pingpong", "rdma_client",
+                                              "rdma_server", "ucmatose", "cmtime"};
 
 struct PeerSpec {
   Tool tool = Tool::Perftest;
@@ -21,7 +22,8 @@ struct PeerSpec {
   uint16_t port = 0;             // TCP, and RDMA CM's service
   bool once = false;             // a server: one test
   bool cm = false;               // perftest: the client connects by RDMA CM
-  PerftestPlan plan;             // of perftest and the pingpongs
+  bool srq = false;              // a pingpong
+  PerftestPlan plan;
   uint32_t qps = 1;
   uint32_t pmtu = 1024;
   uint64_t memory = 64 << 20; // bytes that WRITEs, READs and atomics of the other side may access

@@ -16,18 +16,6 @@ constexpr size_t kNumbers = 5; // of a report: size, iterations, peak, average, 
 constexpr uint8_t kDone[] = {'d', 'o', 'n', 'e', 0};
 constexpr uint32_t kCycleBytes = 4096, kLineBytes = 64;
 
-void put(Bytes &to, uint64_t value, size_t bytes) {
-  for (size_t i = bytes; i-- > 0;)
-    to.push_back(static_cast<uint8_t>(value >> (8 * i)));
-}
-
-uint64_t get(std::span<const uint8_t> from, size_t at, size_t bytes) {
-  uint64_t value = 0;
-  for (size_t i = 0; i < bytes; i++)
-    value = value << 8 | from[at + i];
-  return value;
-}
-
 packet::Address address_of(std::span<const uint8_t> gid) {
   packet::Address address{};
   std::copy_n(gid.begin(), address.size() * sizeof(address[0]),

@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "packet/frame.h"
+#include "peer/bytes.h"
 
 namespace xr::peer {
 
@@ -27,8 +28,6 @@ struct PerftestKey {
 
   bool operator==(const PerftestKey &) const = default;
 };
-
-using Bytes = std::vector<uint8_t>;
 
 inline constexpr size_t kVersionBytes = 16, kKeyBytes = 108, kCmKeyBytes = 56;
 inline constexpr std::string_view kVersion = "6.06";

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "endpoint/peer_state.h"
+
+#include <algorithm>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "host/netns.h"
+#include "packet/message.h"
+#include "parse/address.h"
+
+namespace xr::endpoint {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+using peer::Bytes;
+using peer::PerftestKey;
+using peer::PerftestTest;
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kRecord = 10s;    // a record that began is whole by then
+constexpr auto kGoodbye = 200ms; // for what the other side still asks when a test is over
+constexpr double kMib = 1 << 20;
+
+PeerBandwidth bandwidth_of(const peer::PerftestReport &report) {
+  return {report.size, report.iterations, report.peak, report.average, report.message_rate};
+}
+
+} // namespace
+
+PerftestKey PeerRun::State::own_key(const packet::Path &path, uint32_t qp) {
+  used.push_back(qp);
+  return {.lid = 0,
+          .out_reads = request.spec.plan.client && request.spec.plan.test &&
+                               (*request.spec.plan.test == PerftestTest::ReadBw ||
+                                *request.spec.plan.test == PerftestTest::ReadLat ||
+                                *request.spec.plan.test == PerftestTest::AtomicBw ||
+                                *request.spec.plan.test == PerftestTest::AtomicLat)
+                           ? 16U
+                           : 1U,
+          .qp = qp,
+          .psn = qps->random_psn(),
+          .rkey = memory->spec().rkey,
+          .va = memory->spec().va,
+          .gid = path.src,
+          .srq = 0};
+}
+
+void PeerRun::State::open(const peer::PerftestFacts &facts, const packet::Path &path,
+                          std::optional<uint8_t> transport) {
+  std::vector<station::QpEnds> all;
+  for (size_t i = 0; i < facts.own.size(); i++) {
+    station::QpEnds ends{.path = path,
+                         .transport = transport,
+                         .qp = facts.own[i].qp,
+                         .peer_qp = facts.theirs[i].qp,
+                         .psn = facts.own[i].psn,
+                         .peer_psn = facts.theirs[i].psn,
+                         .pmtu = facts.pmtu,
+                         .rkey = facts.theirs[i].rkey};
+    all.push_back(std::move(ends));
+  }
+  qps->open(all);
+}
+
+void PeerRun::State::describe(PeerTest &test, const peer::PerftestFacts &facts,
+                              const peer::PerftestResult &result, bool server) {
+  test.version = facts.version;
+  test.qps = static_cast<uint32_t>(facts.own.size());
+  test.pmtu = facts.pmtu;
+  test.size = result.size;
+  test.sent = result.sent;
+  test.arrived = result.arrived;
+  if (result.transport)
+    test.transport = std::string(packet::transport_name(*result.transport));
+  if (facts.their_report)
+    test.theirs = bandwidth_of(*facts.their_report);
+  if (result.ended_ns > result.begun_ns)
+    test.seconds = static_cast<double>(result.ended_ns - result.begun_ns) / 1e9;
+  const uint64_t messages = std::max(result.sent, result.arrived);
+  test.bandwidth = {result.size, server ? messages : result.sent / std::max(1U, test.qps),
+                    result.peak_bytes / kMib, result.bytes_per_second() / kMib,
+                    test.seconds > 0 ? static_cast<double>(messages) / test.seconds / 1e6 : 0};
+  test.latency = latency_of(result.latencies_us);
+  if (result.failed_qps)
+    test.failure = nak_text(result.syndrome);
+}
+
+// The server.
+
+// One record. The MAC of the other side is looked up before the QPs are opened.
+Result<Bytes> PeerRun::State::answer(peer::PerftestServer &server, std::span<const uint8_t> record,
+                                     std::optional<packet::Path> &path) {
+  if (record.size() == peer::kKeyBytes && !path)
+    if (auto key = peer::parse_key(record, false))
+      path = XR_TRY(path_to(key->gid));
+  Result<Bytes> answer = Bytes{};
+  call([&](uint64_t) { answer = server.answer(record); });
+  return answer;
+}
+
+// `exchange`: the QP of an exchange over RDMA CM; none: it is over TCP.
+Result<PeerReport> PeerRun::State::serve(Channel &channel, const packet::Address &from,
+                                         std::optional<uint32_t> exchange) {
+  const bool cm = exchange.has_value();
+  peer::PerftestTraffic traffic(*qps, request.spec.plan);
+  std::optional<packet::Path> path;
+  std::vector<uint32_t> own; // with RDMA CM
+  bool running = false;
+  const peer::PerftestFacts *facts = nullptr;
+  uint32_t asked = 0;
+
+  peer::PerftestServer::Calls calls;
+  calls.make = [&](uint32_t, const PerftestKey &theirs) {
+    if (!cm) {
+      gid = parse::address_text(path->src);
+      return own_key(*path, qps->new_qp());
+    }
+    for (const uint32_t qp : hub->connected())
+      if (qps->has(qp) && qps->ends(qp).peer_qp == theirs.qp) {
+        const station::QpEnds &ends = qps->ends(qp);
+        gid = parse::address_text(ends.path.src);
+        PerftestKey key = own_key(ends.path, qp);
+        key.psn = ends.psn;
+        return key;
+      }
+    return PerftestKey{};
+  };
+  calls.connect = [&](const peer::PerftestFacts &known) {
+    facts = &known;
+    if (!cm)
+      open(known, *path, {});
+    traffic.use(used, known.theirs);
+    hub->traffic(&traffic);
+  };
+  calls.run = [&](uint32_t more) {
+    running = true;
+    asked = more + 1;
+  };
+  calls.report = [&] {
+    const peer::PerftestResult result = traffic.result();
+    return peer::PerftestReport{
+        .size = result.size,
+        .iterations = std::max(result.sent, result.arrived),
+        .peak = result.bytes_per_second() / kMib,
+        .average = result.bytes_per_second() / kMib,
+        .message_rate =
+            result.size ? result.bytes_per_second() / static_cast<double>(result.size) / 1e6 : 0};
+  };
+  peer::PerftestServer server(request.spec.pmtu, cm, std::move(calls));
+
+  PeerTest test;
+  test.tool = "perftest";
+  test.peer = parse::address_text(from);
+  test.cm = cm;
+  Bytes have;
+  call([&](uint64_t) { hub->attend(true); });
+  auto heard = Clock::now();
+  while (!*stop && !server.done()) {
+    const size_t length = cm ? have.size() : server.record(have);
+    if (length && have.size() >= length) {
+      const std::span<const uint8_t> record = std::span(have).first(length);
+      auto said = answer(server, record, path);
+      if (!said) {
+        test.failure = said.error().message;
+        break;
+      }
+      have.erase(have.begin(), have.begin() + static_cast<ptrdiff_t>(length));
+      XR_TRY(channel.write(*said));
+      if (asked) // after the answer: the client may begin
+        call([&](uint64_t now) {
+          hub->attend(false);
+          if (asked > 1 && !traffic.seen())
+            traffic.begin(now, true);
+          else if (asked == 1)
+            traffic.begin(now, false);
+        });
+      asked = 0;
+      continue;
+    }
+    const size_t had = have.size();
+    Result<bool> open = channel.read(have);
+    if (!open.ok() || !*open) {
+      if (!running || !have.empty())
+        test.failure = "the other side has closed its connection in the middle of the exchange";
+      break;
+    }
+    if (have.size() > had)
+      heard = Clock::now();
+    const auto silent = Clock::now() - heard;
+    if (silent > kPeerSilence && !running) {
+      test.failure = "the other side said nothing for 30 s";
+      break;
+    }
+    if (silent > kRecord && !have.empty()) {
+      test.failure = "the other side said a part of a record, and no more for 10 s";
+      break;
+    }
+  }
+  if (cm) // its DREQs are answered
+    std::this_thread::sleep_for(kGoodbye);
+  peer::PerftestResult result;
+  call([&](uint64_t) {
+    traffic.end();
+    result = traffic.result();
+  });
+  describe(test, server.facts(), result, true);
+  if (const auto verb = traffic.seen_test())
+    test.tool = fmt::format("perftest {}", *verb);
+  return report(std::move(test));
+}
+
+// The client.
+
+// Connects QPs to the host; returns the first one.
+Result<uint32_t> PeerRun::State::connect_cm(std::vector<station::QpEnds> all) {
+  const uint32_t last = all.back().qp;
+  call([&](uint64_t now) { qps->connect(now, all, packet::cm_service(request.spec.port)); });
+  while (!*stop) {
+    bool opened = false, refused = false;
+    call([&](uint64_t) {
+      opened = hub->opened(last);
+      refused = hub->refused(last);
+    });
+    if (opened)
+      return all.front().qp;
+    if (refused)
+      return Error{fmt::format("{} refuses the connection of RDMA CM, or does not answer",
+                               parse::address_text(*request.spec.host)),
+                   fmt::format("the tool's server with -R, on port {}", request.spec.port)};
+    std::this_thread::sleep_for(kPeerWait);
+  }
+  return Error{"interrupted"};
+}
+
+Status PeerRun::State::converse(peer::PerftestClient &client, Channel &channel) {
+  Bytes have;
+  call([&](uint64_t) { hub->attend(true); });
+  while (!*stop) {
+    const auto step = XR_TRY(client.next());
+    if (!step)
+      return {};
+    XR_TRY(channel.write(step->say));
+    const auto until = Clock::now() + kPeerSilence;
+    while (have.size() < step->await) {
+      if (*stop)
+        return Error{"interrupted"};
+      if (!XR_TRY(channel.read(have)))
+        return Error{"the server has closed its connection in the middle of the exchange",
+                     "the same test there: ib_write_bw for write_bw"};
+      if (Clock::now() > until)
+        return Error{"the server said nothing for 30 s",
+                     "the same test and options there: it waits for another step"};
+    }
+    if (step->await)
+      XR_TRY(client.take(std::span(have).first(step->await)));
+    have.erase(have.begin(), have.begin() + static_cast<ptrdiff_t>(step->await));
+  }
+  return Error{"interrupted"};
+}
+
+Result<PeerReport> PeerRun::State::ask() {
+  const packet::Address &host = *request.spec.host;
+  const peer::PerftestPlan &plan = request.spec.plan;
+  peer::PerftestTraffic traffic(*qps, plan);
+  packet::Path path;
+  std::vector<station::QpEnds> connected; // by RDMA CM
+  std::unique_ptr<Channel> channel;
+  Status failed;
+
+  const auto ends = [&] {
+    station::QpEnds made{.path = path, .transport = plan.transport};
+    made.pmtu = request.spec.pmtu;
+    made.qp = qps->new_qp();
+    return made;
+  };
+  if (request.spec.cm) {
+    path = XR_TRY(path_to(host));
+    station::QpEnds first;
+    call([&](uint64_t) { first = ends(); });
+    first.transport = ROCE_RC;
+    const uint32_t qp = XR_TRY(connect_cm({first}));
+    call([&](uint64_t) { hub->keep(qp, 256); });
+    channel = qp_channel(qp);
+  } else {
+    const auto inside = XR_TRY(host::enter_netns(request.port.netns));
+    channel = tcp_channel(XR_TRY(connect_tcp(host, request.spec.port, *stop)));
+    // The QPs may have another family than the host's TCP.
+    path.src = request.port.addresses.front().address;
+    if (auto own = own_address(host))
+      path.src = *own;
+  }
+  gid = parse::address_text(path.src);
+
+  peer::PerftestClient::Calls calls;
+  calls.make = [&](uint32_t number) {
+    PerftestKey key;
+    call([&](uint64_t) {
+      if (request.spec.cm) {
+        const station::QpEnds &made = qps->ends(connected[number].qp);
+        key = own_key(path, made.qp);
+        key.psn = made.psn;
+      } else {
+        key = own_key(path, qps->new_qp());
+      }
+    });
+    const bool sends = plan.test == PerftestTest::SendBw || plan.test == PerftestTest::SendLat;
+    if (sends)
+      key.rkey = 0;
+    return key;
+  };
+  calls.connect_cm = [&] {
+    call([&](uint64_t) {
+      for (uint32_t i = 0; i < request.spec.qps; i++)
+        connected.push_back(ends());
+    });
+    if (auto done = connect_cm(connected); !done)
+      failed = done.error();
+  };
+  calls.connect = [&](const peer::PerftestFacts &facts) {
+    if (!request.spec.cm) {
+      auto to = path_to(facts.theirs.front().gid);
+      if (!to) {
+        failed = to.error();
+        return;
+      }
+      path = *to;
+    }
+    call([&](uint64_t) {
+      if (!request.spec.cm)
+        open(facts, path, plan.transport);
+      traffic.use(used, facts.theirs);
+      hub->traffic(&traffic);
+    });
+  };
+  PeerTest test;
+  test.tool = fmt::format("perftest {}", peer::kPerftestTests[static_cast<size_t>(*plan.test)]);
+  test.client = true;
+  test.peer = parse::address_text(host);
+  test.cm = request.spec.cm;
+  peer::PerftestClient *talk = nullptr;
+  peer::PerftestResult result;
+  calls.run = [&]() -> Result<peer::PerftestReport> {
+    XR_TRY(Status(failed));
+    call([&](uint64_t now) {
+      traffic.use(used, talk->facts().theirs);
+      hub->attend(false);
+      traffic.begin(now, plan.both_ways);
+    });
+    for (bool over = false; !over;) {
+      if (*stop)
+        return Error{"interrupted"};
+      Bytes early;
+      const bool open = XR_TRY(channel->read(early));
+      call([&](uint64_t) {
+        over = traffic.over();
+        result = over ? traffic.result() : result;
+      });
+      if (!over && !open)
+        return Error{"the server has closed its connection while messages were outstanding"};
+    }
+    if (result.failed_qps)
+      return Error{nak_text(result.syndrome)};
+    return peer::PerftestReport{.size = result.size,
+                                .iterations = result.sent / request.spec.qps,
+                                .peak = result.peak_bytes / kMib,
+                                .average = result.bytes_per_second() / kMib,
+                                .message_rate = result.bytes_per_second() /
+                                                static_cast<double>(result.size) / 1e6};
+  };
+  peer::PerftestClient client(*plan.test, request.spec.qps, plan.both_ways, request.spec.pmtu,
+                              request.spec.cm, std::move(calls));
+  talk = &client;
+  if (Status done = converse(client, *channel); !done)
+    test.failure = done.error().message;
+  else if (!failed)
+    test.failure = failed.error().message;
+  if (!result.ended_ns)
+    call([&](uint64_t) { result = traffic.result(); });
+  result.transport = plan.transport;
+  describe(test, client.facts(), result, false);
+  if (request.spec.cm) {
+    call([&](uint64_t now) { qps->disconnect(now); });
+    const auto until = Clock::now() + 1s;
+    for (bool gone = false; !gone && Clock::now() < until; std::this_thread::sleep_for(kPeerWait))
+      call([&](uint64_t) { gone = qps->disconnected(); });
+  }
+  return report(std::move(test));
+}
+
+} // namespace xr::endpoint
