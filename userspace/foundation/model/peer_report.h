@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "model/run_reports.h"
 
@@ -23,6 +24,13 @@ struct PeerBandwidth {
   double message_rate = 0;            // million a second
 };
 
+// What the other side did about faults of the answers. Times in ms after the first fault.
+struct PeerReaction {
+  uint64_t faults = 0;              // of the answers
+  uint64_t rounds = 0;              // its requests that came again, each from where it went back to
+  double first_ms = 0, last_ms = 0; // of those after the first fault; 0: none
+};
+
 struct PeerTest {
   std::string tool;      // "perftest write_bw", "rping", "pingpong rc"
   bool client = false;   // this side asked
@@ -38,7 +46,10 @@ struct PeerTest {
   PeerBandwidth bandwidth;
   std::optional<PeerLatency> latency;
   std::optional<PeerBandwidth> theirs; // what the other side reported
-  std::string failure;                 // a sentence; "": it was finished
+  std::vector<PeerBandwidth> sizes;    // several: of each, with bandwidth or latency
+  std::vector<PeerLatency> size_latencies;
+  PeerReaction reaction;
+  std::string failure; // a sentence; "": it was finished
   SendCounts sent_counts;
   RespondCounts respond_counts;
 };

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "names/names.h"
 #include "parse/address.h"
 #include "parse/value.h"
 
@@ -47,6 +48,11 @@ Status parse_for(PeerDraft &draft, WordReader &words) {
 
 Status parse_both_ways(PeerDraft &draft, WordReader &) {
   draft.spec.plan.both_ways = true;
+  return {};
+}
+
+Status parse_all(PeerDraft &draft, WordReader &) {
+  draft.spec.plan.all_sizes = true;
   return {};
 }
 
@@ -114,6 +120,63 @@ Status parse_fault(PeerDraft &draft, WordReader &words) {
   return {};
 }
 
+Status parse_rkey(PeerDraft &draft, WordReader &words) {
+  draft.spec.rkey =
+      static_cast<uint32_t>(XR_TRY(parse::integer(words.take(), 0, UINT32_MAX, "an R_Key")));
+  return {};
+}
+
+template <auto Member> Status parse_every(PeerDraft &draft, WordReader &words) {
+  draft.spec.*Member = XR_TRY(parse::integer(words.take(), 1, UINT32_MAX, "a distance"));
+  return {};
+}
+
+Status parse_no_cnp(PeerDraft &draft, WordReader &) {
+  draft.spec.no_cnp = true;
+  return {};
+}
+
+Status parse_reject(PeerDraft &draft, WordReader &words) {
+  const std::string word = words.take();
+  draft.spec.reject = names::cm_reason(word);
+  if (draft.spec.reject)
+    return {};
+  const std::vector<std::string> names = names::cm_reason_names();
+  return Error{fmt::format("'{}' is not a reason for a REJ", word),
+               parse::hint_from(word, {names.begin(), names.end()})};
+}
+
+Status parse_answers(PeerDraft &draft, WordReader &words) {
+  using Kind = station::AnswerFault::Kind;
+  const std::vector<std::string_view> kinds(std::begin(station::kAnswerFaults),
+                                            std::end(station::kAnswerFaults));
+  const std::vector<std::string_view> naks(std::begin(station::kNakNames),
+                                           std::end(station::kNakNames));
+  station::AnswerFault fault;
+  fault.kind = static_cast<Kind>(XR_TRY(parse::choice(words.take(), kinds, "a fault of answers")));
+  if (fault.kind == Kind::Late)
+    fault.late_ns = XR_TRY(parse::duration_above_0(words.take()));
+  if (fault.kind == Kind::Nak)
+    fault.nak_code = static_cast<uint8_t>(XR_TRY(parse::choice(words.take(), naks, "a NAK")));
+  XR_TRY(flow::take_when(fault.when, words));
+  draft.spec.answer_faults.push_back(std::move(fault));
+  return {};
+}
+
+Said say_answers(const PeerSpec &s) {
+  using Kind = station::AnswerFault::Kind;
+  Said all;
+  for (const station::AnswerFault &fault : s.answer_faults) {
+    std::string text(station::kAnswerFaults[static_cast<size_t>(fault.kind)]);
+    if (fault.kind == Kind::Late)
+      text += " " + parse::duration_text(fault.late_ns);
+    if (fault.kind == Kind::Nak)
+      text += fmt::format(" {}", station::kNakNames[fault.nak_code]);
+    all.push_back(text + " " + flow::when_text(fault.when));
+  }
+  return all;
+}
+
 std::string transport_word(uint8_t transport) {
   return transport == ROCE_UC ? "uc" : transport == ROCE_UD ? "ud" : "rc";
 }
@@ -132,6 +195,10 @@ constexpr parse::Word<PeerDraft> kTest[] = {
      [](const PeerSpec &s) {
        return say_if(s.plan.size.has_value(), "{}", s.plan.size.value_or(0));
      }},
+    {{"all", "size", "all", "",
+      "a client: sizes of 2 bytes to 8 MiB, one after another, as with -a"},
+     parse_all,
+     [](const PeerSpec &s) { return s.plan.all_sizes ? Said{""} : Said(); }},
     {{"iters", "amount", "iters 1000", "N",
       "messages of each QP; default 1000, of write_bw 5000; a server sends as many as come"},
      parse_iterations,
@@ -202,6 +269,35 @@ constexpr parse::Word<PeerDraft> kFaults[] = {
     {{"rnr-retries", "", "rnr-retries 7", "N", "after RNR NAKs; default 7: without end"},
      parse_code<&PeerSpec::rnr_retries, 7>,
      [](const PeerSpec &s) { return say_if(s.rnr_retries != 7, "{}", s.rnr_retries); }},
+    {{"rkey", "", "rkey 0xbad", "N", "R_Key of all requests, instead of the announced one"},
+     parse_rkey,
+     [](const PeerSpec &s) { return say_if(s.rkey.has_value(), "{:#x}", s.rkey.value_or(0)); }},
+    {{"rnr-every", "", "rnr-every 10", "N", "every N-th message is refused once: RNR NAK"},
+     parse_every<&PeerSpec::rnr_every>,
+     [](const PeerSpec &s) { return say_if(s.rnr_every > 0, "{}", s.rnr_every); }},
+    {{"rnr-timer", "", "rnr-timer 14", "CODE", "of RNR NAKs; default 12: 0.64 ms"},
+     parse_code<&PeerSpec::rnr_timer, 31>,
+     [](const PeerSpec &s) { return say_if(s.rnr_timer != 12, "{}", s.rnr_timer); }},
+    {{"cnp-every", "", "cnp-every 100", "N", "a CNP for every N-th request, without a CE mark"},
+     parse_every<&PeerSpec::cnp_every>,
+     [](const PeerSpec &s) { return say_if(s.cnp_every > 0, "{}", s.cnp_every); }},
+    {{"no-cnp", "", "no-cnp", "", "no CNP, not for CE marks either"},
+     parse_no_cnp,
+     [](const PeerSpec &s) { return s.no_cnp ? Said{""} : Said(); }},
+    {{"reject", "", "reject no-qp", "REASON",
+      "a server rejects RDMA CM's requests: a reason by name or number"},
+     parse_reject,
+     [](const PeerSpec &s) {
+       return say_if(s.reject.has_value(), "{}", names::cm_reason_name(s.reject.value_or(0)));
+     }},
+    {{"answers", parse::kMany, "answers skip every 100",
+      "skip|repeat|icrc|psn|late DURATION|nak sequence|nak invalid|nak access|nak operational|cut|"
+      "silent WHEN",
+      "a fault of ACKs and other answers: not sent, sent twice, with a wrong iCRC, with the next "
+      "PSN, later, as a NAK, without a READ's last packet, none from there on; WHEN as of `fault`; "
+      "may be repeated"},
+     parse_answers,
+     say_answers},
     {{"fault", parse::kMany, "fault skip every 100", "WHAT WHEN",
       "a fault of the requests, as of a flow ([flows.md](flows.md)); may be repeated"},
      parse_fault,
@@ -255,6 +351,8 @@ Status check(PeerSpec &spec, const parse::Claims &given) {
   const bool latency = plan.test && is_latency(*plan.test);
   if (latency && spec.qps > 1 && spec.tool == Tool::Perftest)
     return Error{"a test of latency has one QP", "without qps"};
+  if (plan.all_sizes && !plan.client)
+    return Error{"all is a client's: a server sees the sizes in what comes", "without all"};
   if (latency && plan.both_ways)
     return Error{"a test of latency goes both ways by itself", "without both-ways"};
   if (plan.transport != ROCE_RC && plan.test && plan.test != PerftestTest::SendBw &&

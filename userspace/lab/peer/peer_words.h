@@ -30,6 +30,13 @@ struct PeerSpec {
   std::optional<uint64_t> receives; // messages that the QPs have receives for; none: always one
   uint8_t timeout_code = 14, retries = 7, rnr_retries = 7; // of requests
   std::vector<flow::Fault> faults;                         // of requests
+  std::optional<uint32_t> rkey;                            // of requests, instead of the announced
+  std::vector<station::AnswerFault> answer_faults;
+  uint64_t rnr_every = 0; // an RNR NAK for every N-th message, once; 0: none
+  uint8_t rnr_timer = 12; // its timer code
+  uint64_t cnp_every = 0; // a CNP for every N-th request, marked or not; 0: only for marks
+  bool no_cnp = false;
+  std::optional<uint16_t> reject; // REQs of RDMA CM get a REJ with this reason
 };
 
 using PeerDraft = parse::Draft<PeerSpec>;

@@ -246,13 +246,28 @@ Bytes PerftestServer::number(std::span<const uint8_t> record) {
   return own;
 }
 
-PerftestClient::PerftestClient(PerftestTest test, uint32_t qps, bool both_ways, uint32_t pmtu,
-                               bool cm, Calls calls)
+PerftestClient::PerftestClient(PerftestTest test, uint32_t qps, bool both_ways, uint32_t sizes,
+                               uint32_t pmtu, bool cm, Calls calls)
     : pmtu_(pmtu), cm_(cm), calls_(std::move(calls)) {
-  plan_all(test, qps, both_ways);
+  plan_all(test, qps, both_ways, sizes);
 }
 
-void PerftestClient::plan_all(PerftestTest test, uint32_t qps, bool both_ways) {
+// Barriers and reports around the traffic of one size.
+void PerftestClient::plan_size(PerftestTest test, bool both_ways, uint32_t size, bool several) {
+  const bool sends = test == PerftestTest::SendBw || test == PerftestTest::SendLat;
+  const bool latency = is_latency(test);
+  if (sends || both_ways)
+    plan(Part::Barrier);
+  plan(Part::Run, size);
+  if (both_ways && several && !sends)
+    plan(Part::Barrier);
+  for (uint32_t i = 0; both_ways && i < kNumbers; i++)
+    plan(Part::Number, i);
+  if (sends && !latency && several)
+    plan(Part::Barrier);
+}
+
+void PerftestClient::plan_all(PerftestTest test, uint32_t qps, bool both_ways, uint32_t sizes) {
   using enum PerftestTest;
   for (const Part part : {Part::Version, Part::Cycle, Part::Line, Part::Mtu})
     plan(part);
@@ -261,9 +276,8 @@ void PerftestClient::plan_all(PerftestTest test, uint32_t qps, bool both_ways) {
     plan(Part::ConnectCm);
     plan(Part::Nothing);
   }
-  const bool waits_first = test == WriteLat || test == ReadLat || test == AtomicLat;
   const bool sends = test == SendBw || test == SendLat;
-  if (waits_first)
+  if (is_latency(test) && !sends)
     plan(Part::Barrier);
   for (uint32_t i = 0; i < qps; i++)
     plan(Part::Key, i);
@@ -272,15 +286,15 @@ void PerftestClient::plan_all(PerftestTest test, uint32_t qps, bool both_ways) {
     plan(Part::Barrier);
   for (uint32_t i = 0; i < qps; i++)
     plan(Part::KeyAgain, i);
-  plan(Part::Barrier);
-  if (both_ways && !sends)
+  if (!sends)
     plan(Part::Barrier);
-  plan(Part::Run);
-  const bool reports = both_ways || !(sends || is_latency(test));
-  if (reports && !sends)
+  for (uint32_t size = 0; size < sizes; size++)
+    plan_size(test, both_ways, size, sizes > 1);
+  if (!both_ways && !sends && !is_latency(test)) {
     plan(Part::Barrier);
-  for (uint32_t i = 0; reports && i < kNumbers; i++)
-    plan(Part::Number, i);
+    for (uint32_t i = 0; i < kNumbers; i++)
+      plan(Part::Number, i);
+  }
   if (test == WriteLat)
     return;
   plan(Part::Barrier);
@@ -337,7 +351,7 @@ Result<std::optional<PerftestClient::Step>> PerftestClient::next() {
       calls_.connect(facts_);
       break;
     case Part::Run:
-      own_ = XR_TRY(calls_.run());
+      own_ = XR_TRY(calls_.run(now.number));
       break;
     }
   }

@@ -121,11 +121,12 @@ public:
     std::function<void(const PerftestFacts &facts)> connect;
     // With RDMA CM: the test's QPs are connected now, before `make` is called again.
     std::function<void()> connect_cm;
-    // The traffic; returns when it is over.
-    std::function<Result<PerftestReport>()> run;
+    // The traffic of size number `size`; returns when it is over.
+    std::function<Result<PerftestReport>(uint32_t size)> run;
   };
-  PerftestClient(PerftestTest test, uint32_t qps, bool both_ways, uint32_t pmtu, bool cm,
-                 Calls calls);
+  // `sizes`: how many; more than one are -a.
+  PerftestClient(PerftestTest test, uint32_t qps, bool both_ways, uint32_t sizes, uint32_t pmtu,
+                 bool cm, Calls calls);
 
   // The steps in their order: what to send, and the length of the answer to await. An empty answer:
   // none is awaited. nullopt: it is over.
@@ -158,7 +159,8 @@ private:
     uint32_t number = 0;
   };
   void plan(Part part, uint32_t number = 0) { plan_.push_back({part, number}); }
-  void plan_all(PerftestTest test, uint32_t qps, bool both_ways);
+  void plan_all(PerftestTest test, uint32_t qps, bool both_ways, uint32_t sizes);
+  void plan_size(PerftestTest test, bool both_ways, uint32_t size, bool several);
 
   uint32_t pmtu_;
   bool cm_;

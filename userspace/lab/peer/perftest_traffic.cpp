@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 namespace xr::peer {
 
@@ -80,6 +81,17 @@ bool PerftestTraffic::ping_pongs() const {
 
 bool PerftestTraffic::lasts(uint64_t now) const {
   return !plan_.iterations && plan_.duration_ns && now < begun_ + plan_.duration_ns;
+}
+
+void PerftestTraffic::resize(uint64_t size) {
+  plan_.size = size;
+  const PerftestResult before = std::exchange(result_, {});
+  result_.transport = before.transport;
+  posted_ns_.clear();
+  done_ns_.clear();
+  for (End &end : ends_)
+    end.posted = end.done = 0;
+  begun_flag_ = over_ = false;
 }
 
 void PerftestTraffic::begin(uint64_t now, bool two_way) {
@@ -266,7 +278,8 @@ void PerftestTraffic::wake(uint64_t now) {
     wake_at_ = kNever;
     return finish_if_done(now);
   }
-  if (const uint64_t until = quiet_since_ + (most_owed_ > 1 ? kLongQuiet : kQuiet); now < until) {
+  const uint64_t last = std::max(quiet_since_, qps_.last_request_ns());
+  if (const uint64_t until = last + (most_owed_ > 1 ? kLongQuiet : kQuiet); now < until) {
     wake_at_ = until;
     return;
   }
@@ -306,7 +319,7 @@ void PerftestTraffic::probe(uint64_t now) {
     end.posted++; // the later ones belong to it
   probed_ += bytes;
   mirrors_ = true;
-  quiet_since_ = now - kQuiet;
+  quiet_since_ = 0;
   wake_at_ = now + kProbe;
 }
 

@@ -18,6 +18,7 @@ struct PerftestPlan {
   bool client = false;
   // Server: none: seen from what comes. Else as the client.
   std::optional<PerftestTest> test;
+  bool all_sizes = false;       // client: 2 to 8 Mi, each in turn
   std::optional<uint64_t> size; // bytes; none: of the client, the tool's default
   uint64_t iterations = 0;      // of each QP; 0: as long as `duration_ns`; server: as the client's
   uint64_t duration_ns = 0;
@@ -50,6 +51,8 @@ public:
 
   // Its QPs, connected, and the peer's ends in the same order. Before what comes for them.
   void use(const std::vector<uint32_t> &qps, const std::vector<PerftestKey> &theirs);
+  // The client: of the next test over these QPs.
+  void resize(uint64_t size);
   // The client's traffic begins. The server: its client is about to; `two_way`: with a server that
   // sends.
   void begin(uint64_t now, bool two_way);

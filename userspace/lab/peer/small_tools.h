@@ -34,6 +34,8 @@ public:
   explicit ToolTraffic(station::QueuePairs &qps) : qps_(qps) {}
   // A client: its QPs are connected.
   virtual void begin(uint64_t now, const std::vector<uint32_t> &qps) = 0;
+  // A server whose part it is to disconnect.
+  virtual bool leaves() const { return false; }
   bool over() const { return over_; }
   const ToolResult &result() const { return result_; }
   responder::Receiver::Answer requested(const packet::CmMessage &request) override;
@@ -57,6 +59,7 @@ struct EchoPlan {
   uint64_t awaits = 0; // client: it is over when so many have arrived
   uint8_t fill = 0;    // each byte, but those that begin a page
   bool checks = false; // what arrives is the same
+  bool leaves = false; // server: it disconnects when as much has arrived as it sent at first
 };
 
 class EchoTraffic : public ToolTraffic {
@@ -64,6 +67,9 @@ public:
   EchoTraffic(station::QueuePairs &qps, const EchoPlan &plan) : ToolTraffic(qps), plan_(plan) {}
   void begin(uint64_t now, const std::vector<uint32_t> &qps) override;
   void event(uint64_t now, const station::QpEvent &event) override;
+  bool leaves() const override {
+    return plan_.leaves && open_ && result_.arrived >= plan_.first * open_;
+  }
 
 private:
   void open(uint64_t now, uint32_t qp);

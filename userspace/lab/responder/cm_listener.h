@@ -15,7 +15,6 @@ namespace xr::responder {
 
 // A connection negotiated by REQ and REP.
 struct CmConnection : Connected {
-  uint32_t peer_id = 0, own_id = 0;
   std::vector<uint8_t> private_data; // of the REP
 };
 
@@ -31,13 +30,15 @@ public:
   CmReaction receive(const packet::Address &peer, const packet::CmMessage &message,
                      RespondCounts &counts);
 
+  // A connection that this side ends.
+  std::optional<CmConnection> forget(const packet::Address &peer, uint32_t peer_id);
+
 private:
   CmReaction request(const packet::Address &peer, const packet::CmMessage &message,
                      RespondCounts &counts);
   CmReaction reject(const packet::CmMessage &message, uint16_t reason, RespondCounts &counts);
   CmConnection accept(const packet::Address &peer, const packet::CmMessage &message, uint32_t qp,
                       const std::vector<uint8_t> &private_data);
-  std::optional<CmConnection> forget(const packet::Address &peer, uint32_t peer_id);
   std::optional<uint32_t> free_qp();
 
   const ResponderOptions &options_;

@@ -18,6 +18,7 @@ struct Connected {
   uint32_t psn = 0; // of the peer's first request
   uint32_t pmtu = 1024;
   uint8_t transport = ROCE_RC;
+  uint32_t own_id = 0, peer_id = 0; // of RDMA CM, where it connected them
 };
 
 // A message that is complete.

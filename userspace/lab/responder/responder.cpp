@@ -116,7 +116,9 @@ void Responder::State::request(uint64_t now, std::span<const uint8_t> frame,
   counts.requests++;
   if (options.cnp && cnp_.wants_all())
     cnp_.seen(now, packet);
-  const bool ce = packet.ecn == ROCE_ECN_CE; // ecn is 0 for RoCEv1, which has no ECN
+  // ecn is 0 for RoCEv1, which has no ECN
+  const bool ce =
+      packet.ecn == ROCE_ECN_CE || (options.cnp_every && counts.requests % options.cnp_every == 0);
   if (is_connected(transport_of(packet))) {
     Connection *connection = connection_of(packet);
     if (!connection)
@@ -220,6 +222,11 @@ void Responder::State::close_connection(const Connected &ended) {
     release(*known);
 }
 
+void Responder::State::forget(const Connected &ended) {
+  if (cm_)
+    cm_->forget(ended.peer, ended.peer_id);
+}
+
 void Responder::State::receive_mad(std::span<const uint8_t> frame, const roce_packet &packet) {
   std::optional<packet::CmMessage> message;
   if (packet.opcode == ROCE_OPCODE_UD_SEND_ONLY && packet.end <= frame.size())
@@ -307,7 +314,7 @@ const RespondCounts &Responder::State::sum() {
 void Responder::State::receive_ce(uint64_t now, PeerPath *path, uint32_t sender,
                                   const roce_packet &packet, ConnectionCounts *own) {
   RespondCounts &counts = own ? own->counts : this->counts;
-  counts.ce++;
+  counts.ce += packet.ecn == ROCE_ECN_CE;
   if (!options.cnp)
     return;
   // A CNP may be due later, when its packet is gone: where it goes is known now.
@@ -339,7 +346,11 @@ size_t Responder::next(uint64_t now, std::span<packet::Outgoing> out) {
 }
 
 bool Responder::open(const Connected &connected) { return state_->open_connection(connected); }
-void Responder::close(const Connected &connected) { state_->close_connection(connected); }
+void Responder::close(const Connected &connected) {
+  state_->close_connection(connected);
+  if (connected.own_id)
+    state_->forget(connected);
+}
 
 uint64_t Responder::wake_at() const { return state_->wake_at(); }
 

@@ -45,6 +45,7 @@ struct ResponderOptions {                 // NOLINT(clang-analyzer-optin.perform
   // With `reorder`: the PSN with which the peer of a QP begins, if it is known.
   std::function<std::optional<uint32_t>(uint32_t qp)> first_psn = {};
   uint32_t most_kept = 1024; // selective: requests that each QP keeps; its peer's window
+  uint64_t cnp_every = 0;    // a CNP for every N-th request, marked or not; 0: only for marks
   uint64_t rnr_every = 0;    // an RNR NAK for every N-th message, once; 0: none
   uint8_t rnr_timer = 12;    // RNR timer code (IBA vol. 1, 9.7.5.2.8): 12 is 0.64 ms
   bool cnp = true;           // send CNPs for CE-marked packets

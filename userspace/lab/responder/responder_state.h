@@ -35,6 +35,7 @@ struct Responder::State {
   void qp_rates(uint64_t now, std::vector<QpRate> &rows);
   bool open_connection(const Connected &made);
   void close_connection(const Connected &ended);
+  void forget(const Connected &ended); // RDMA CM's part of it
 
   const RespondCounts &sum();
 

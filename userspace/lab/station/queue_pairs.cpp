@@ -30,7 +30,9 @@ std::vector<responder::Connected> connected_of(const QpEnds &ends) {
                      .peer_qp = ends.peer_qp,
                      .psn = ends.peer_psn,
                      .pmtu = ends.pmtu,
-                     .transport = transport});
+                     .transport = transport,
+                     .own_id = ends.own_id,
+                     .peer_id = ends.peer_id});
   return all;
 }
 
@@ -38,6 +40,7 @@ std::vector<responder::Connected> connected_of(const QpEnds &ends) {
 
 QueuePairs::QueuePairs(const QueuePairOptions &options)
     : options_(options), responder_(heard(options.responder, this)),
+      answer_faults_(options.answer_faults, draw(options.seed, 0)),
       next_qp_(kFirstQp + draw(options.seed, 1) % 0x10000) {
   options_.reliability.completions = this;
   options_.reliability.flow_counts = false;
@@ -137,6 +140,7 @@ void QueuePairs::close_all() {
   while (!slots_.empty())
     close(slots_.begin()->first);
   connecting_.clear();
+  leaving_.clear();
   events_.clear();
 }
 
@@ -146,7 +150,38 @@ void QueuePairs::post(uint64_t now, uint32_t qp, const requester::Post &post) {
   requester::Post made = post;
   if (!made.rkey)
     made.rkey = slot.ends.rkey;
+  if (options_.rkey)
+    made.rkey = *options_.rkey;
   slot.group->source->post(now, slot.index, made);
+}
+
+Reaction QueuePairs::reaction() const {
+  Reaction reaction = reaction_;
+  reaction.faults = answer_faults_.done();
+  reaction.first_fault_ns = answer_faults_.first_ns();
+  return reaction;
+}
+
+void QueuePairs::forget_counts() {
+  closed_ = {};
+  reaction_ = {};
+  answer_faults_.restart();
+}
+
+// A request whose PSN is not after that of the one before.
+void QueuePairs::watch(uint64_t now, const roce_packet &packet) {
+  const auto found = slots_.find(roce_key_qp(&packet.key));
+  if (found == slots_.end())
+    return;
+  std::optional<uint32_t> &newest = found->second.newest;
+  reaction_.last_request_ns = now;
+  if (newest && roce_psn_diff(packet.psn, *newest) <= 0) {
+    reaction_.rounds++;
+    if (!reaction_.first_again_ns && (!answer_faults_.any() || answer_faults_.first_ns()))
+      reaction_.first_again_ns = now;
+    reaction_.last_again_ns = now;
+  }
+  newest = packet.psn;
 }
 
 SendCounts QueuePairs::sent() const {
@@ -177,12 +212,48 @@ void QueuePairs::connect(uint64_t now, const std::vector<QpEnds> &all, uint64_t 
 void QueuePairs::disconnect(uint64_t now) {
   for (Connecting &each : connecting_)
     each.connector->disconnect(now);
+  for (const auto &[qp, slot] : slots_) {
+    if (!slot.ends.own_id)
+      continue;
+    Leaving &leaving = leaving_.emplace_back();
+    leaving.path = slot.ends.path;
+    leaving.message.kind = packet::CmKind::Dreq;
+    leaving.message.transaction = draw(options_.seed, 2 + draws_++);
+    leaving.message.local_id = slot.ends.own_id;
+    leaving.message.remote_id = slot.ends.peer_id;
+    leaving.message.qpn = slot.ends.peer_qp;
+    leaving.due = now;
+  }
+}
+
+bool QueuePairs::write_mad(packet::Path path, const packet::CmMessage &message,
+                           packet::Outgoing &out) {
+  path.src_port = 0xc000 | ROCE_QPN_GSI;
+  auto frame = packet::cm_frame(path, message, mad_psn_++ & ROCE_PSN_MASK);
+  if (!frame)
+    return false;
+  sent_mads_.push_back(std::move(frame->bytes));
+  out = {.shape = nullptr, .fields = {}, .raw = sent_mads_.back()};
+  return true;
+}
+
+// Again until they are answered.
+size_t QueuePairs::send_dreqs(uint64_t now, std::span<packet::Outgoing> out, size_t count) {
+  constexpr uint64_t kAgain = 200'000'000;
+  constexpr unsigned kTries = 5;
+  for (Leaving &each : leaving_)
+    if (each.due <= now && count < out.size()) {
+      each.due = ++each.tries < kTries ? now + kAgain : kNever;
+      count += write_mad(each.path, each.message, out[count]);
+    }
+  std::erase_if(leaving_, [](const Leaving &each) { return each.due == kNever; });
+  return count;
 }
 
 bool QueuePairs::disconnected() const {
-  return std::ranges::all_of(connecting_, [](const Connecting &each) {
-    return each.connector->all_ended() && each.connector->wake_at() == kNever;
-  });
+  return leaving_.empty() && std::ranges::all_of(connecting_, [](const Connecting &each) {
+           return each.connector->all_ended() && each.connector->wake_at() == kNever;
+         });
 }
 
 void QueuePairs::advance_connectors(uint64_t now) {
@@ -214,15 +285,9 @@ size_t QueuePairs::send_mads(uint64_t now, std::span<packet::Outgoing> out) {
       const auto mad = each.connector->next(now);
       if (!mad)
         break;
-      packet::Path path = each.ends[mad->index].path;
-      path.src_port = 0xc000 | ROCE_QPN_GSI;
-      auto frame = packet::cm_frame(path, mad->message, mad_psn_++ & ROCE_PSN_MASK);
-      if (!frame)
-        continue;
-      sent_mads_.push_back(std::move(frame->bytes));
-      out[count++] = {.shape = nullptr, .fields = {}, .raw = sent_mads_.back()};
+      count += write_mad(each.ends[mad->index].path, mad->message, out[count]);
     }
-  return count;
+  return send_dreqs(now, out, count);
 }
 
 // RDMA CM from the peer, and what comes over the QPs.
@@ -271,7 +336,9 @@ void QueuePairs::connected(const responder::Connected &connected, const packet::
               .peer_qp = connected.peer_qp,
               .psn = request.psn,
               .peer_psn = connected.psn,
-              .pmtu = connected.pmtu};
+              .pmtu = connected.pmtu,
+              .own_id = connected.own_id,
+              .peer_id = connected.peer_id};
   Event event;
   event.event.kind = QpEvent::Kind::Connected;
   event.event.qp = ends.qp;
@@ -335,6 +402,10 @@ bool QueuePairs::take_mad(uint64_t now, std::span<const uint8_t> frame, const ro
       frame.subspan(packet.bth + ROCE_BTH_LEN + ROCE_DETH_LEN, packet.payload));
   if (!message)
     return false;
+  if (message->kind == packet::CmKind::Drep && std::erase_if(leaving_, [&](const Leaving &each) {
+        return each.message.local_id == message->remote_id;
+      }))
+    return true;
   for (Connecting &each : connecting_) {
     if (!each.connector->knows(*message))
       continue;
@@ -358,13 +429,16 @@ void QueuePairs::receive(uint64_t now, std::span<const uint8_t> frame, roce_clas
         taken = true;
         break;
       }
-  } else if (!connecting_.empty() && roce_is_roce(class_) &&
+  } else if (!(connecting_.empty() && leaving_.empty()) && roce_is_roce(class_) &&
              packet.opcode == ROCE_OPCODE_UD_SEND_ONLY && packet.end <= frame.size() &&
              roce_key_qp(&packet.key) == ROCE_QPN_GSI) {
     taken = take_mad(now, frame, packet);
   }
-  if (!taken)
+  if (!taken) {
+    if (roce_is_roce(class_) && !(packet.info & ROCE_OP_RESPONSE))
+      watch(now, packet);
     responder_.receive(now, frame, class_, packet);
+  }
   handle_events(now);
 }
 
@@ -375,9 +449,12 @@ size_t QueuePairs::next(uint64_t now, std::span<packet::Outgoing> out) {
     program_->wake(now);
   advance_connectors(now);
   size_t count = send_mads(now, out);
+  if (answer_faults_.any())
+    count += answer_faults_.take_due(now, out.subspan(count));
   const auto answers = [&] {
-    if (count < out.size())
-      count += responder_.next(now, out.subspan(count));
+    const auto room = out.subspan(count);
+    const size_t more = room.empty() ? 0 : responder_.next(now, room);
+    count += answer_faults_.any() ? answer_faults_.apply(now, room, more) : more;
   };
   answers_first_ = !answers_first_;
   if (answers_first_)
@@ -392,9 +469,11 @@ size_t QueuePairs::next(uint64_t now, std::span<packet::Outgoing> out) {
 uint64_t QueuePairs::wake_at() const {
   if (!events_.empty())
     return 0;
-  uint64_t at = responder_.wake_at();
+  uint64_t at = std::min(responder_.wake_at(), answer_faults_.wake_at());
   for (const auto &group : groups_)
     at = std::min(at, group->source->wake_at());
+  for (const Leaving &each : leaving_)
+    at = std::min(at, each.due);
   for (const Connecting &each : connecting_)
     at = std::min(at, !each.settled && each.connector->settled() ? 0 : each.connector->wake_at());
   return program_ ? std::min(at, program_->wake_at()) : at;

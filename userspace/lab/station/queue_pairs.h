@@ -18,6 +18,7 @@
 #include "requester/cm_connector.h"
 #include "requester/reliable.h"
 #include "responder/responder.h"
+#include "station/answer_faults.h"
 
 namespace xr::station {
 
@@ -29,7 +30,8 @@ struct QpEnds {
   uint32_t qp = 0, peer_qp = 0;
   uint32_t psn = 0, peer_psn = 0; // of the own and of the peer's first request
   uint32_t pmtu = 1024;
-  uint32_t rkey = 0; // of most requests
+  uint32_t rkey = 0;                // of most requests
+  uint32_t own_id = 0, peer_id = 0; // of RDMA CM, where the peer connected it
 };
 
 struct QpEvent {
@@ -51,6 +53,15 @@ struct QpEvent {
   const packet::CmMessage *request = nullptr;
 };
 
+// What the peer's requests did since forget_counts(): a round is a request that does not come after
+// the one before it of its QP. Times are 0 until they happen.
+struct Reaction {
+  uint64_t faults = 0, first_fault_ns = 0; // of the answers
+  uint64_t rounds = 0;
+  uint64_t first_again_ns = 0, last_again_ns = 0; // first: after the first fault, if there was one
+  uint64_t last_request_ns = 0;
+};
+
 // Called between two packets, so that it may post, open and close.
 class QpProgram {
 public:
@@ -67,8 +78,10 @@ struct QueuePairOptions {
   responder::ResponderOptions responder; // receiver and open_only are set
   requester::Reliability reliability;    // completions is set
   std::vector<flow::Fault> faults;       // of the requests of all QPs
-  uint8_t tos = ROCE_ECN_ECT0;           // of requests
-  double line_bits = 0;                  // a second
+  std::vector<AnswerFault> answer_faults;
+  std::optional<uint32_t> rkey; // of all requests, whatever the peer has announced
+  uint8_t tos = ROCE_ECN_ECT0;  // of requests
+  double line_bits = 0;         // a second
   const packet::Pauses *pauses = nullptr;
   uint64_t seed = 0;
 };
@@ -94,7 +107,7 @@ public:
   void use_transport(uint8_t transport);
   // Connects QPs, and opens each with its event. The `peer_qp` and both PSNs follow.
   void connect(uint64_t now, const std::vector<QpEnds> &all, uint64_t service);
-  // Disconnects what RDMA CM connected from here. The others are closed by close().
+  // Disconnects what RDMA CM connected, from either side. The others are closed by close().
   void disconnect(uint64_t now);
   // None of what was connected from here is left, or nobody answers.
   bool disconnected() const;
@@ -117,9 +130,11 @@ public:
   bool done() const override { return false; }
 
   const RespondCounts &responded() const { return responder_.counts(); }
-  // Of all QPs since the last call of forget_sent(), closed ones too.
+  // Of all QPs since the last call of forget_counts(), closed ones too.
   SendCounts sent() const;
-  void forget_sent() { closed_ = {}; }
+  Reaction reaction() const;
+  uint64_t last_request_ns() const { return reaction_.last_request_ns; }
+  void forget_counts();
   responder::Responder &responder() { return responder_; }
 
 private:
@@ -134,12 +149,20 @@ private:
     uint64_t receives = kUnlimited;
     uint64_t outstanding = 0; // messages that were posted and are not complete
     size_t keep = 0;
-    std::vector<uint8_t> bytes; // the first ones of the newest SEND
+    std::vector<uint8_t> bytes;     // the first ones of the newest SEND
+    std::optional<uint32_t> newest; // PSN of the peer's newest request
   };
   struct Connecting {
     std::unique_ptr<requester::CmConnector> connector;
     std::vector<QpEnds> ends; // by connection
     bool settled = false;     // they are opened, or refused
+  };
+  // A DREQ to a peer that connected the QP, until its DREP comes.
+  struct Leaving {
+    packet::Path path;
+    packet::CmMessage message;
+    uint64_t due = 0;
+    unsigned tries = 0;
   };
   struct Event {
     QpEvent event;
@@ -162,7 +185,10 @@ private:
   void handle_events(uint64_t now);
   bool take_mad(uint64_t now, std::span<const uint8_t> frame, const roce_packet &packet);
   void advance_connectors(uint64_t now);
+  size_t send_dreqs(uint64_t now, std::span<packet::Outgoing> out, size_t count);
+  bool write_mad(packet::Path path, const packet::CmMessage &message, packet::Outgoing &out);
   void begin(std::vector<Slot *> slots);
+  void watch(uint64_t now, const roce_packet &packet);
   size_t send_mads(uint64_t now, std::span<packet::Outgoing> out);
 
   QueuePairOptions options_;
@@ -172,7 +198,10 @@ private:
   std::vector<std::unique_ptr<Group>> groups_;
   SendCounts closed_; // of groups that are closed
   std::vector<Connecting> connecting_;
+  std::vector<Leaving> leaving_;
   Ring<Event> events_;
+  AnswerFaults answer_faults_;
+  Reaction reaction_;
   std::vector<std::vector<uint8_t>> sent_mads_; // keeps those of the last next() valid
   uint32_t mad_psn_ = 0, next_qp_;
   uint64_t draws_ = 0;

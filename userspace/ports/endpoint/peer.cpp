@@ -122,7 +122,7 @@ void PeerRun::State::begin_test() {
   gid.clear();
   call([&](uint64_t) {
     hub->clear();
-    qps->forget_sent();
+    qps->forget_counts();
     before = qps->responded();
   });
 }
@@ -131,6 +131,15 @@ PeerReport PeerRun::State::report(PeerTest test) {
   PeerReport report;
   thread.session.fill_report(report, [&](size_t, const EngineCounts &) {
     test.sent_counts = qps->sent();
+    const station::Reaction reaction = qps->reaction();
+    const auto since_fault = [&](uint64_t at) {
+      const uint64_t from = reaction.first_fault_ns;
+      return from && at > from ? static_cast<double>(at - from) / 1e6 : 0;
+    };
+    test.reaction = {.faults = reaction.faults,
+                     .rounds = reaction.rounds,
+                     .first_ms = since_fault(reaction.first_again_ns),
+                     .last_ms = since_fault(reaction.last_again_ns)};
     test.respond_counts = since(qps->responded(), before);
     hub->clear();
   });
@@ -155,14 +164,22 @@ Result<PeerRun> PeerRun::prepare(PeerRequest request) {
   reliability.timeout_code = request.spec.timeout_code;
   reliability.retries = request.spec.retries;
   reliability.rnr_retries = request.spec.rnr_retries;
-  request.port.responder.memory = state->memory.get();
-  request.port.responder.pmtu = request.spec.pmtu;
+  responder::ResponderOptions &responder = request.port.responder;
+  responder.rnr_every = request.spec.rnr_every;
+  responder.rnr_timer = request.spec.rnr_timer;
+  responder.cnp_every = request.spec.cnp_every;
+  responder.cnp = !request.spec.no_cnp;
+  responder.cm_reject = request.spec.reject;
+  responder.memory = state->memory.get();
+  responder.pmtu = request.spec.pmtu;
   XR_TRY(state->thread.open(request.port, [&](const responder::ResponderOptions &responder,
                                               double line_bits, const packet::Pauses *pauses) {
     auto made = std::make_unique<station::QueuePairs>(
         station::QueuePairOptions{.responder = responder,
                                   .reliability = reliability,
                                   .faults = request.spec.faults,
+                                  .answer_faults = request.spec.answer_faults,
+                                  .rkey = request.spec.rkey,
                                   .line_bits = line_bits,
                                   .pauses = pauses,
                                   .seed = seed});

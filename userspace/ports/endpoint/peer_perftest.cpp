@@ -85,7 +85,8 @@ void PeerRun::State::describe(PeerTest &test, const peer::PerftestFacts &facts,
                     result.peak_bytes / kMib, result.bytes_per_second() / kMib,
                     test.seconds > 0 ? static_cast<double>(messages) / test.seconds / 1e6 : 0};
   test.latency = latency_of(result.latencies_us);
-  if (result.failed_qps)
+  // The other side of a server is gone when it has what it wanted.
+  if (result.failed_qps && (!server || result.syndrome || !result.arrived))
     test.failure = nak_text(result.syndrome);
 }
 
@@ -343,10 +344,18 @@ Result<PeerReport> PeerRun::State::ask() {
   test.cm = request.spec.cm;
   peer::PerftestClient *talk = nullptr;
   peer::PerftestResult result;
-  calls.run = [&]() -> Result<peer::PerftestReport> {
+  // -a: 2, 4, ... bytes; of UD up to the PMTU.
+  constexpr uint32_t kSizes = 23;
+  uint32_t sizes = 1;
+  for (uint32_t i = 2; plan.all_sizes && i <= kSizes; i++)
+    sizes += plan.transport != ROCE_UD || (uint64_t{1} << i) <= request.spec.pmtu;
+  calls.run = [&](uint32_t size) -> Result<peer::PerftestReport> {
     XR_TRY(Status(failed));
     call([&](uint64_t now) {
-      traffic.use(used, talk->facts().theirs);
+      if (!size)
+        traffic.use(used, talk->facts().theirs);
+      if (plan.all_sizes)
+        traffic.resize(uint64_t{2} << size);
       hub->attend(false);
       traffic.begin(now, plan.both_ways);
     });
@@ -364,6 +373,13 @@ Result<PeerReport> PeerRun::State::ask() {
     }
     if (result.failed_qps)
       return Error{nak_text(result.syndrome)};
+    if (plan.all_sizes) {
+      PeerTest row;
+      describe(row, talk->facts(), result, false);
+      test.sizes.push_back(row.bandwidth);
+      if (row.latency)
+        test.size_latencies.push_back(*row.latency);
+    }
     return peer::PerftestReport{.size = result.size,
                                 .iterations = result.sent / request.spec.qps,
                                 .peak = result.peak_bytes / kMib,
@@ -371,8 +387,8 @@ Result<PeerReport> PeerRun::State::ask() {
                                 .message_rate = result.bytes_per_second() /
                                                 static_cast<double>(result.size) / 1e6};
   };
-  peer::PerftestClient client(*plan.test, request.spec.qps, plan.both_ways, request.spec.pmtu,
-                              request.spec.cm, std::move(calls));
+  peer::PerftestClient client(*plan.test, request.spec.qps, plan.both_ways, sizes,
+                              request.spec.pmtu, request.spec.cm, std::move(calls));
   talk = &client;
   if (Status done = converse(client, *channel); !done)
     test.failure = done.error().message;

@@ -55,6 +55,7 @@ std::unique_ptr<peer::ToolTraffic> PeerRun::State::tool_traffic() {
     echo.first = plan.client ? 0 : kUcmatoseMessages;
     echo.size = plan.size.value_or(100);
     echo.answers = plan.client;
+    echo.leaves = !plan.client;
     echo.most = echo.awaits = plan.client ? plan.iterations * spec.qps : 0;
     break;
   case Tool::Cmtime: // no message
@@ -188,9 +189,16 @@ Result<PeerReport> PeerRun::State::serve_cm(peer::ToolTraffic &traffic) {
     hub->listen(packet::cm_service(request.spec.port));
   });
   Status done;
+  bool leaving = false;
+  auto left = Clock::now();
   for (bool over = false; !over;) {
-    call([&](uint64_t) {
-      over = traffic.over();
+    call([&](uint64_t now) {
+      over = traffic.over() || (leaving && (qps->disconnected() || Clock::now() - left > 2s));
+      if (traffic.leaves() && !leaving) {
+        leaving = true;
+        left = Clock::now();
+        qps->disconnect(now);
+      }
       auto &connected = hub->connected();
       for (; !connected.empty(); connected.pop_front(), count++)
         if (qps->has(connected.front()) && from.empty()) {

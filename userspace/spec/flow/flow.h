@@ -161,6 +161,10 @@ Status fit_frame_size(Flow &flow);
 Result<Flow> preset(const std::string &name);
 std::vector<std::string> preset_names();
 
+// When a fault happens: "every 100", "at 1,5", "probability 1%"; and as words again.
+Status take_when(Fault &fault, parse::WordReader &words);
+std::string when_text(const Fault &fault);
+
 // A file of flows and the settings common to them.
 struct FlowFile {
   std::vector<Flow> flows;

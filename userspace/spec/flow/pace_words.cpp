@@ -146,13 +146,7 @@ Status parse_fault(FlowDraft &draft, WordReader &words) {
                  "another flow can have the rest"};
   Fault fault;
   fault.kind = static_cast<Fault::Kind>(kind);
-  const auto when = choice(words.take(), {"at", "every", "probability"}, "when it happens");
-  if (!when)
-    return when.error();
-  constexpr Status (*kParse[])(Fault &, WordReader &) = {parse_positions, parse_every,
-                                                         parse_probability};
-  if (Status s = kParse[when.get()](fault, words); !s)
-    return s;
+  XR_TRY(take_when(fault, words));
   draft.spec.faults.push_back(std::move(fault));
   return {};
 }
@@ -175,16 +169,7 @@ Said say_ramp(const Flow &flow) {
 }
 
 std::string fault_text(const Fault &fault) {
-  const std::string_view kind = fault_names()[static_cast<size_t>(fault.kind)];
-  switch (fault.when) {
-  case Fault::When::Positions:
-    return fmt::format("{} at {}", kind, fmt::join(fault.positions, ","));
-  case Fault::When::Every:
-    return fmt::format("{} every {}", kind, fault.every);
-  case Fault::When::Probability:
-    break;
-  }
-  return fmt::format("{} probability {}", kind, fault.probability);
+  return fmt::format("{} {}", fault_names()[static_cast<size_t>(fault.kind)], when_text(fault));
 }
 
 constexpr FlowWord kPaceWords[] = {
@@ -232,6 +217,27 @@ constexpr FlowWord kFaultWords[] = {
 };
 
 } // namespace
+
+Status take_when(Fault &fault, WordReader &words) {
+  const auto when = choice(words.take(), {"at", "every", "probability"}, "when it happens");
+  if (!when)
+    return when.error();
+  constexpr Status (*kParse[])(Fault &, WordReader &) = {parse_positions, parse_every,
+                                                         parse_probability};
+  return kParse[when.get()](fault, words);
+}
+
+std::string when_text(const Fault &fault) {
+  switch (fault.when) {
+  case Fault::When::Positions:
+    return fmt::format("at {}", fmt::join(fault.positions, ","));
+  case Fault::When::Every:
+    return fmt::format("every {}", fault.every);
+  case Fault::When::Probability:
+    break;
+  }
+  return fmt::format("probability {}", fault.probability);
+}
 
 // To add a fault: Fault::Kind in flow.h, its name here, requester/faults.cpp, open_faults.cpp,
 // with_faults in reliable_send.cpp; faults_test, send_faults.sh.

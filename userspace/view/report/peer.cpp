@@ -41,6 +41,14 @@ Summary peer_summary(const PeerReport &r) {
     summary.sentences.push_back(
         fmt::format("Of the other side's requests {} came again and {} came after a missing one.",
                     number_words(c.duplicates), number_words(c.out_of_order)));
+  if (const PeerReaction &re = t.reaction; re.faults && re.first_ms > 0)
+    summary.sentences.push_back(fmt::format(
+        "After the first of {} faults it sent again within {:.3f} ms, {} times, the last after "
+        "{:.1f} ms.",
+        number_words(re.faults), re.first_ms, number_words(re.rounds), re.last_ms));
+  else if (re.faults)
+    summary.sentences.push_back(
+        fmt::format("{} faults made it send nothing again.", number_words(re.faults)));
   if (t.bad_data)
     summary.sentences.push_back(fmt::format(
         "{} messages did not have the data that the tool sends.", number_words(t.bad_data)));
@@ -71,6 +79,28 @@ Group latency_group(const PeerLatency &l) {
           {{"p999_us", "99.9 %, us"}, rounded(l.p999_us)}};
 }
 
+// A row for each size.
+Section sizes_section(const PeerTest &t) {
+  Rows rows;
+  for (size_t i = 0; i < t.sizes.size(); i++) {
+    const PeerBandwidth &b = t.sizes[i];
+    const PeerLatency *l = i < t.size_latencies.size() ? &t.size_latencies[i] : nullptr;
+    rows.push_back({b.size, b.iterations, measured(b.average_mb), measured(b.message_rate),
+                    l ? Value{rounded(l->typical_us)} : Value{},
+                    l ? Value{rounded(l->p99_us)} : Value{}});
+  }
+  Section section{"sizes", "",
+                  make_table({{"size", "SIZE", Format::Count},
+                              {"iterations", "MESSAGES", Format::Count},
+                              {"average_mib_per_second", "MiB/s", Format::Rate},
+                              {"million_messages_per_second", "M MESSAGES/s"},
+                              {"typical_us", "TYPICAL, us"},
+                              {"p99_us", "99 %, us"}},
+                             std::move(rows))};
+  section.hide = Hide::Zero;
+  return section;
+}
+
 } // namespace
 
 Document peer_document(const PeerReport &r) {
@@ -96,6 +126,7 @@ Document peer_document(const PeerReport &r) {
              count("sent", "messages sent", t.sent),
              count("arrived", "messages arrived", t.arrived),
              lost("bad_data", "with wrong data", t.bad_data)}});
+  s.push_back(sizes_section(t));
   if (t.latency)
     s.push_back({"latency", "LATENCY, ONE WAY WHERE BOTH SEND", latency_group(*t.latency)});
   if (t.bandwidth.size)
@@ -121,6 +152,14 @@ Document peer_document(const PeerReport &r) {
             lost("out_of_bounds", "outside the memory, answered by NAK", c.out_of_bounds),
             lost("no_qp", "for unknown QPNs", c.no_qp),
             lost("cm_rejected", "RDMA CM requests rejected", c.cm_rejected)}));
+  const PeerReaction &re = t.reaction;
+  s.push_back(hidden_when_zero(
+      "reaction", "ITS REACTION",
+      Group{count("answer_faults", "faults of our answers", re.faults),
+            count("rounds", "times it sent again", re.rounds),
+            {{"first_ms", "first, ms after the first fault", Format::Rate, Hide::Zero},
+             rounded(re.first_ms)},
+            {{"last_ms", "last", Format::Rate, Hide::Zero}, rounded(re.last_ms)}}));
   s.push_back(hidden_when_zero("faults", "FAULTS", faults_group(t.sent_counts)));
   s.push_back(hidden_when_zero("answers", "ANSWERS", answers_group(t.sent_counts)));
   s.push_back(hidden_when_zero("recovery", "RECOVERY", recovery_group(t.sent_counts)));
