@@ -23,6 +23,7 @@ public:
   std::deque<uint32_t> &connected() { return connected_; }
   bool opened(uint32_t qp) const { return opened_.contains(qp) && opened_.at(qp); }
   bool refused(uint32_t qp) const { return opened_.contains(qp) && !opened_.at(qp); }
+  void try_again(uint32_t qp) { opened_.erase(qp); }
   bool left(uint32_t qp) const { return !qps_.has(qp); }
 
   // SENDs of this QP are kept, up to `bytes` of each.

@@ -44,11 +44,11 @@ Result<std::string> read_version(std::span<const uint8_t> record) {
   if (!is_number)
     return Error{"it does not speak perftest: a version was to come, and not " +
                      fmt::format("{:02x}", fmt::join(record.first(8), " ")),
-                 "an ib_..._bw or ib_..._lat, of version 5.70 to 6.1"};
-  // 6.2 and later agree on their parameters before the keys.
-  if (number < 5.70 || number >= 6.2)
+                 "an ib_..._bw or ib_..._lat, of version 5.70 to 6.27"};
+  // 6.28 and later agree on their parameters before the keys.
+  if (number < 5.70 || number >= 6.28)
     return Error{fmt::format("perftest says version {}", text),
-                 "5.70 to 6.1x are known here (Debian 12 has 6.06)"};
+                 "5.70 to 6.27 are known here (Debian 12 has 6.06)"};
   return text;
 }
 
@@ -109,7 +109,7 @@ Result<PerftestKey> parse_key(std::span<const uint8_t> bytes, bool cm) {
   if (cm) {
     if (bytes.size() != kCmKeyBytes)
       return Error{fmt::format("a key of perftest has {} bytes, not {}", kCmKeyBytes, bytes.size()),
-                   "-R of perftest 5.70 to 6.1x"};
+                   "-R of perftest 5.70 to 6.27"};
     uint32_t *const words[] = {&key.lid, &key.out_reads, &key.qp, &key.psn, &key.rkey};
     for (size_t i = 0; i < std::size(words); i++)
       *words[i] = static_cast<uint32_t>(get(bytes, 4 * i, 4));
@@ -345,7 +345,7 @@ Result<std::optional<PerftestClient::Step>> PerftestClient::next() {
       at_++;
       return std::optional(Step{Bytes(std::begin(kDone), std::end(kDone)), 0});
     case Part::ConnectCm:
-      calls_.connect_cm();
+      XR_TRY(calls_.connect_cm());
       break;
     case Part::Connect:
       calls_.connect(facts_);

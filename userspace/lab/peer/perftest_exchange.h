@@ -120,7 +120,7 @@ public:
     std::function<PerftestKey(uint32_t number)> make;
     std::function<void(const PerftestFacts &facts)> connect;
     // With RDMA CM: the test's QPs are connected now, before `make` is called again.
-    std::function<void()> connect_cm;
+    std::function<Status()> connect_cm;
     // The traffic of size number `size`; returns when it is over.
     std::function<Result<PerftestReport>(uint32_t size)> run;
   };

@@ -23,6 +23,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kRecord = 10s;    // a record that began is whole by then
 constexpr auto kGoodbye = 200ms; // for what the other side still asks when a test is over
+constexpr auto kNotYet = 5s;     // that a server of RDMA CM may refuse
 constexpr double kMib = 1 << 20;
 
 PeerBandwidth bandwidth_of(const peer::PerftestReport &report) {
@@ -216,23 +217,29 @@ Result<PeerReport> PeerRun::State::serve(Channel &channel, const packet::Address
 
 // The client.
 
-// Connects QPs to the host; returns the first one.
-Result<uint32_t> PeerRun::State::connect_cm(std::vector<station::QpEnds> all) {
+// Connects QPs to the host; returns the first one. A server may not listen yet: again for a while.
+Result<uint32_t> PeerRun::State::connect_cm(const std::vector<station::QpEnds> &all) {
   const uint32_t last = all.back().qp;
-  call([&](uint64_t now) { qps->connect(now, all, packet::cm_service(request.spec.port)); });
+  const auto until = Clock::now() + kNotYet;
+  bool again = true;
   while (!*stop) {
     bool opened = false, refused = false;
-    call([&](uint64_t) {
+    call([&](uint64_t now) {
+      if (again)
+        qps->connect(now, all, packet::cm_service(request.spec.port));
       opened = hub->opened(last);
       refused = hub->refused(last);
+      if (refused)
+        hub->try_again(last);
     });
     if (opened)
       return all.front().qp;
-    if (refused)
+    again = refused;
+    if (refused && Clock::now() > until)
       return Error{fmt::format("{} refuses the connection of RDMA CM, or does not answer",
                                parse::address_text(*request.spec.host)),
                    fmt::format("the tool's server with -R, on port {}", request.spec.port)};
-    std::this_thread::sleep_for(kPeerWait);
+    std::this_thread::sleep_for(refused ? 5 * kPeerWait : kPeerWait);
   }
   return Error{"interrupted"};
 }
@@ -313,13 +320,13 @@ Result<PeerReport> PeerRun::State::ask() {
       key.rkey = 0;
     return key;
   };
-  calls.connect_cm = [&] {
+  calls.connect_cm = [&]() -> Status {
     call([&](uint64_t) {
       for (uint32_t i = 0; i < request.spec.qps; i++)
         connected.push_back(ends());
     });
-    if (auto done = connect_cm(connected); !done)
-      failed = done.error();
+    XR_TRY(connect_cm(connected));
+    return Status();
   };
   calls.connect = [&](const peer::PerftestFacts &facts) {
     if (!request.spec.cm) {
@@ -381,7 +388,7 @@ Result<PeerReport> PeerRun::State::ask() {
         test.size_latencies.push_back(*row.latency);
     }
     return peer::PerftestReport{.size = result.size,
-                                .iterations = result.sent / request.spec.qps,
+                                .iterations = result.sent,
                                 .peak = result.peak_bytes / kMib,
                                 .average = result.bytes_per_second() / kMib,
                                 .message_rate = result.bytes_per_second() /

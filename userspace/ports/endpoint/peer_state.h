@@ -72,7 +72,7 @@ struct PeerRun::State {
   Status read_lines(Channel &channel, peer::Bytes &have, size_t bytes);
 
   // Connects QPs to the host; returns the first one.
-  Result<uint32_t> connect_cm(std::vector<station::QpEnds> all);
+  Result<uint32_t> connect_cm(const std::vector<station::QpEnds> &all);
   Status converse(peer::PerftestClient &client, Channel &channel);
   std::unique_ptr<Channel> qp_channel(uint32_t qp);
 };

@@ -47,7 +47,7 @@ std::unique_ptr<peer::ToolTraffic> PeerRun::State::tool_traffic() {
   switch (spec.tool) {
   case Tool::Pingpong:
     echo.fill = kPingpongFill;
-    echo.checks = true;
+    echo.checks = !spec.srq; // it sends and receives in one buffer
     echo.first = plan.client;
     echo.most = echo.awaits = plan.iterations;
     break;
