@@ -129,7 +129,7 @@ GOLDENS = {"capture": "analyze/part", "empty": "analyze/part", "compare": "compa
            "pfc_storm": "send", "send_live": "send", "stamps": "analyze/part", "streams": "streams", "streams_rates": "streams",
            "wire": "wire", "attachments": "status", "connections": "connections", "counters_all": "counters", "detached": "detach",
            "port_capture": "capture", "respond": "respond", "rules": "impair", "send_reliable": "send", "sink": "respond",
-           "streams_nic": "streams", "checks": "checks_report/part"}
+           "streams_nic": "streams", "checks": "checks_report/part", "peer": "peer_report"}
 # Command lines; DATA and OUT are directories. /row: rows of a table.
 PORTED = "analyze DATA/loss_rc_read_v4.pcap.gz --rows ndjson --episodes --table"
 COMMANDS = [
