@@ -70,6 +70,10 @@ WRONG_LINES = [
     ("send none0 replay x.pcap fsat 1", ""), ("send none0 replay x.pcap --reliable", "its words"), ("send none0 pfc 3", ""),
     ("send none0 pfc 9 every 1ms", ""), ("send none0 pfc 3 every 1ms --verify", "its words"), (SEND + " --for 3", ""),
     (SEND + " --pfc-line fast", ""), ("send none0 --file x.yaml --rate fast", ""),
+    # peer
+    ("peer none0 perftes", "perftest"), ("peer none0 perftest write", ""), ("peer none0 perftest write_bw host", ""),
+    ("peer none0 perftest cm", "without cm"), ("peer none0 perftest answers lost every 2", ""), ("peer none0 pingpong", ""),
+    ("peer none0 perftest write_lat 192.0.2.2 qps 2", "without qps"), ("peer none0 rdma_client", ""), ("peer none0", ""),
     # respond
     ("respond", ""), ("respond none0 --address 192.0.2", ""), ("respond none0 --mac x", ""), ("respond none0 --qp x", ""),
     ("respond none0 --peer-qp x", "same"), ("respond none0 --cc dcqnc", ""), ("respond none0 --cc timely", "--cc dcqcn"),
@@ -118,7 +122,7 @@ WRONG_THINGS = [
     "impair none0 apply none.yaml", "impair none0 apply {rules}", "counters none0", "streams none0", "streams none0 --nic none_0", "events none0",
     "episodes none0", "latency none0", "check none0 --for 1s", "connections none0 --for 1s", "watch none0 --once", "status none0", "detach none0",
     "capture none0 -w x --around episode", "record none0 --out /dev/null/x --for 1s", "doctor none0", SEND + " write size 1k", "send none0 --file none.yaml", "send none0 --file {flows}",
-    "send none0 --file {flow_without_dst}", "send none0 replay none.pcap", "respond none0 --address 192.0.2.1", "analyze none.pcap",
+    "send none0 --file {flow_without_dst}", "send none0 replay none.pcap", "respond none0 --address 192.0.2.1", "peer none0 perftest --address 192.0.2.1", "analyze none.pcap",
     "analyze {rules}", "analyze {capture} --split-by stream --split-to {capture}", "compare none.pcap {capture}", "compare none0 none1 --for 1s",
     "run ./none.yaml", "run none.yaml", "run none/incast", "run {wrong}", "run {wrong} --set seed=3", "run {wrong_sweep}", "run merge none",
     "run compare none none", "run --import lumina none.yml", "run --import otg {rules}", "run --import mahimahi {rules}",

@@ -66,6 +66,7 @@ absent() {
       ;;
     demo) wrong 2 'what is .gone0' "$XDP_ROCE" demo gone0 ;;
     impair) no_interface 'impair gone0 list' xr impair gone0 list ;;
+    peer) no_interface 'peer gone0' xr peer gone0 perftest ;;
     send) no_interface 'send gone0' xr send gone0 src 192.0.2.1 dst 192.0.2.2 qp 17 ;;
     watch) no_interface 'watch gone0' xr watch gone0 --once ;;
     *) no_interface "$1 gone0" xr "$1" gone0 ;;
@@ -77,6 +78,7 @@ done
 [[ ! -e $scratch/gone.pcapng ]] || fail "capture left a file of an interface that is not there"
 
 # json WORDS COMMAND...: every line, or all of it, is an object that has these keys.
+unanswered() { ! "$XDP_ROCE" "$@"; }
 json() {
   local keys=$1
   shift
@@ -147,6 +149,8 @@ for command in "${commands[@]}"; do
     impair) json "rules" xr --json impair rx0 list ;;
     respond) json "schema received answered overflow" xr --json respond rx0 --address 192.0.2.2 --for 100ms
       json "schema received stamps overflow" xr --json respond rx0 --address 192.0.2.2 --sink --for 100ms ;;
+    peer) # nobody answers: a report says so
+      json "schema summary test reaction overflow" unanswered --json --netns "$tx" peer tx0 cmtime 192.0.2.77 --address 192.0.2.1 ;;
     send) json "schema asked achieved sent overflow" xr --json send rx0 src 192.0.2.1 dst 192.0.2.2 \
       dst-mac 02:00:00:00:00:01 qp 17 size 1k messages 3
       json "schema sent pfc overflow" xr --json send rx0 pfc 3 every 1ms count 2 ;;

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# run.sh [NAME-REGEX] [--stock] [--times N] [--loss PERCENT]: the trials of tools.txt whose names match, one after the other: a stock RDMA
+# run.sh [NAME-REGEX] [--stock] [--times N] [--loss PERCENT] [--write-table]: the trials of tools.txt whose names match, one after the other: a stock RDMA
 # tool in guest a, and at the other end of the wire `xdp-roce peer peer0 WORDS`; with --stock the same stock tool in guest b, which
 # is a test of these guests. --loss: PERCENT of the packets that guest a sends and of those it receives. Root.
 # A trial is ok if both ends end with status 0 and the stock tool has printed all of its results. Results, a line each, in
@@ -12,10 +12,11 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/guests.sh"
 out=$kernels_root/build/test/peer
 program=${XDP_ROCE:-$kernels_root/build/release/userspace/cli/xdp-roce}
-match=. stock='' times=1 loss=''
+match=. stock='' times=1 loss='' table=''
 while (($#)); do
   case $1 in
     --stock) stock=yes ;;
+    --write-table) table=yes ;; # of docs/peer.md, of what was tried
     --times) times=${2:?} && shift ;;
     --loss) loss=${2:?} && shift ;;
     -h | --help) sed -n '3,/^set /{/^set /!s/^# //p}' "${BASH_SOURCE[0]}" && exit ;;
@@ -214,5 +215,6 @@ for line in "${trials[@]}"; do
     trial "$name$( ((times == 1)) || echo " $time")" "$role" "$command" "$words"
   done
 done
+[[ ! $table ]] || python3 "$here/table.py" "$out/results.tsv" "$here/tools.txt" "$kernels_root/docs/peer.md"
 awk -F '\t' '{ n[$2]++ } END { printf "%d ok, %d failed, %d skipped\n", n["ok"], n["FAILED"], n["skipped"] }' "$out/results.tsv"
 ! grep -q $'\tFAILED\t' "$out/results.tsv"

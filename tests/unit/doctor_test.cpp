@@ -241,6 +241,7 @@ PortFacts sound_port() {
   port.link.up = port.link.running = true;
   port.cpus = 4;
   port.queues = {4, 8};
+  port.addresses = {"192.0.2.2/24"};
   XdpFeatures xdp;
   xdp.native = xdp.redirect = xdp.transmits = xdp.zero_copy = xdp.frags = true;
   port.xdp = xdp;
@@ -259,8 +260,19 @@ Checks check(const PortFacts &port) {
 
 TEST(DoctorPort, AllIsWell) {
   for (const Check &one : check(sound_port()))
-    EXPECT_TRUE(one.verdict == CheckVerdict::Ok || one.name == "promiscuous")
+    EXPECT_TRUE(one.verdict == CheckVerdict::Ok || one.name == "promiscuous" || one.name == "peer")
         << one.name << ": " << one.text;
+}
+
+TEST(DoctorPort, PeerNeedsAnAddressAndOneQueue) {
+  PortFacts port = sound_port();
+  expect(check(port), "peer", CheckVerdict::Info, "RoCE may arrive on 4",
+         "ethtool -L eth7 combined 1, or ethtool -N eth7 flow-type udp4 dst-port 4791 action 0");
+  port.queues = {1, 1};
+  expect(check(port), "peer", CheckVerdict::Ok, "QPs at 192.0.2.2/24");
+  port.addresses.clear();
+  expect(check(port), "peer", CheckVerdict::Info, "no address",
+         "ip address add 192.0.2.2/24 dev eth7");
 }
 
 TEST(DoctorPort, XdpCannotBeTold) {

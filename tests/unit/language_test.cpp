@@ -16,6 +16,7 @@
 #include "flow/flow.h"
 #include "impair/rule.h"
 #include "parse/language.h"
+#include "peer/peer_words.h"
 #include "requester/pfc.h"
 #include "wire/link_words.h"
 
@@ -278,6 +279,37 @@ const Arguments kLinkArguments = {
     {"flap", {"100ms every 5s", "100ms every 5s count 3 drop"}},
 };
 
+const Arguments kPeerArguments = {
+    {"size", {"2", "64k"}},
+    {"all", {""}},
+    {"iters", {"1000"}},
+    {"for", {"10s"}},
+    {"qps", {"4"}},
+    {"both-ways", {""}},
+    {"transport", {"uc", "ud"}},
+    {"depth", {"16"}},
+    {"port", {"18516"}},
+    {"listen", {"192.0.2.2", "2001:db8::2"}},
+    {"cm", {""}},
+    {"once", {""}},
+    {"pmtu", {"256", "4096"}},
+    {"memory", {"1g", "4096"}},
+    {"receives", {"0", "10"}},
+    {"timeout", {"0", "18"}},
+    {"retries", {"0", "3"}},
+    {"rnr-retries", {"0", "6"}},
+    {"rkey", {"0xbad"}},
+    {"rnr-every", {"10"}},
+    {"rnr-timer", {"14"}},
+    {"cnp-every", {"100"}},
+    {"no-cnp", {""}},
+    {"reject", {"no-qp", "consumer"}},
+    {"answers",
+     {"skip every 100", "repeat at 1,5", "icrc probability 0.01", "psn at 3", "late 5ms every 7",
+      "nak access at 9", "cut every 2", "silent at 100"}},
+    {"fault", {"skip every 100", "icrc at 1,5"}},
+};
+
 std::vector<Tongue> tongues() {
   const auto flow = [](const std::vector<std::string> &words) -> Result<std::string> {
     return XR_TRY(flow::parse_flow(words)).text();
@@ -288,7 +320,14 @@ std::vector<Tongue> tongues() {
   const auto link = [](const std::vector<std::string> &words) -> Result<std::string> {
     return wire::link_text(XR_TRY(wire::parse_link(words)));
   };
-  return {{"flow", &flow::flow_language(), &kFlowArguments, flow},
+  const auto peer = [](const std::vector<std::string> &words) -> Result<std::string> {
+    peer::PeerDraft draft;
+    parse::WordReader reader(words);
+    XR_TRY(peer::peer_language().read(draft, reader));
+    return peer::peer_language().text(draft.spec);
+  };
+  return {{"peer", &peer::peer_language(), &kPeerArguments, peer},
+          {"flow", &flow::flow_language(), &kFlowArguments, flow},
           {"rule", &impair::rule_words(), &kRuleArguments, rule, "", false},
           {"link", &wire::link_language(), &kLinkArguments, link}};
 }
@@ -433,6 +472,8 @@ TEST(Language, DocumentsHaveTheTables) {
   expect_table("congestion.md", "cc",
                "| `cc` | rate and window follow | source; needs |\n| --- | --- | --- |\n",
                congestion::control_markdown());
+  expect_table("peer.md", "peer", "| words of `peer` | |\n| --- | --- |\n",
+               peer::peer_language().markdown());
   expect_table("rules.md", "rule", "| | words |\n| --- | --- |\n", impair::rule_words().markdown());
 }
 

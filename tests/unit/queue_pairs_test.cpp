@@ -328,7 +328,7 @@ TEST_F(QueuePairsTest, FaultsOfAnswers) {
   }
 }
 
-// perftest's tests between a client and a server that is not told which one it is.
+// perftest's tests between a client and a server that does not know which one it is.
 struct Pair {
   std::unique_ptr<peer::Hub> hub;
   std::unique_ptr<peer::PerftestTraffic> traffic;

@@ -9,6 +9,7 @@
 #include "report/connections.h"
 #include "report/json.h"
 #include "report/nic.h"
+#include "report/peer.h"
 #include "report/reports.h"
 #include "report/rules.h"
 #include "report/run_facts.h"
@@ -55,6 +56,33 @@ TEST(ReportDocuments, Respond) {
   report.addresses = {"192.0.2.2"};
   report.memory = MemoryReport{.bytes = 4096, .va = 1 << 20, .rkey = 5, .access = "read"};
   expect_json("respond", respond_document(report));
+}
+
+TEST(ReportDocuments, Peer) {
+  PeerReport report;
+  report.ifname = "eth1";
+  report.xdp_mode = "native";
+  report.gid = "192.0.2.2";
+  PeerTest &test = report.test;
+  test.tool = "perftest send_lat";
+  test.client = true;
+  test.peer = "192.0.2.1";
+  test.version = "6.06";
+  test.transport = "rc";
+  test.qps = 1;
+  test.pmtu = 1024;
+  test.sent = test.arrived = 1000;
+  test.seconds = 0.5;
+  test.bandwidth = {.size = 64, .iterations = 1000, .average_mb = 1.5, .message_rate = 0.002};
+  test.theirs = test.bandwidth;
+  test.latency = PeerLatency{.count = 999, .min_us = 10, .max_us = 50, .typical_us = 12};
+  test.sizes = {test.bandwidth};
+  test.size_latencies = {*test.latency};
+  test.failure = "no answer came to its requests, and its retries are used up";
+  test.reaction = {.faults = 1, .rounds = 7, .first_ms = 67.1, .last_ms = 470.5};
+  test.sent_counts.retransmitted = 7;
+  test.respond_counts.requests = test.respond_counts.duplicates = 7;
+  expect_json("peer", peer_document(report));
 }
 
 TEST(ReportDocuments, RespondAsASink) {

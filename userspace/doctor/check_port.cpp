@@ -144,6 +144,25 @@ public:
       add("queues", CheckVerdict::Ok, std::move(text));
   }
 
+  // What a QP of `peer` needs: an address that the other side's GID reaches, and one queue.
+  void peer() {
+    const uint32_t queues = facts_.queues.count;
+    if (facts_.addresses.empty())
+      return add("peer", CheckVerdict::Info, "the port has no address: peer has no GID to give",
+                 command("ip address add 192.0.2.2/24 dev {}"));
+    const std::string gid =
+        fmt::format("peer has QPs at {}: the other side's GID index (-x) is that of "
+                    "its address in the same network",
+                    fmt::join(facts_.addresses, ", "));
+    if (queues > 1)
+      return add(
+          "peer", CheckVerdict::Info,
+          fmt::format("{}; it reads queue 0, and RoCE may arrive on {}", gid, queues),
+          command("ethtool -L {0} combined 1, or ethtool -N {0} flow-type udp4 dst-port 4791 "
+                  "action 0"));
+    add("peer", CheckVerdict::Ok, gid);
+  }
+
   void promiscuous() {
     const auto &link = facts_.link;
     if (link.promiscuous)
@@ -215,6 +234,7 @@ void check_port(const PortFacts &facts, Checks &checks) {
   port.zero_copy();
   port.mtu();
   port.queues();
+  port.peer();
   port.promiscuous();
   port.hook();
 }

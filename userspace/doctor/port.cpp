@@ -33,6 +33,8 @@ Result<PortFacts> read_port(const PortName &name, bool try_port) {
     port.netns = name.netns;
     port.queues = host::read_queues(name.ifname);
     port.cpus = static_cast<uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+    if (auto addresses = host::read_addresses(link.ifindex))
+      port.addresses = std::move(*addresses);
     port.xdp = host::read_xdp_features(link.ifindex);
     port.features = host::read_features(name.ifname);
     port.hook = datapath::read_hook(link.ifindex);

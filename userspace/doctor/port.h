@@ -27,6 +27,7 @@ struct PortFacts {
   std::string asked;                // the command that asks, as typed; "": that of its name
   host::Queues queues;
   uint32_t cpus = 1;
+  std::vector<std::string> addresses; // "192.0.2.2/24"
   Result<host::XdpFeatures> xdp = Error{};
   std::optional<Result<afxdp::ZeroCopyTrial>> zero_copy; // unset: not tried
   Result<host::Features> features = Error{};

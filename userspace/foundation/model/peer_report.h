@@ -11,7 +11,7 @@
 
 namespace xr {
 
-// Of a side's messages, or of one way of a ping-pong.
+// How long messages took: one way of a ping-pong, or a READ or an atomic.
 struct PeerLatency {
   uint64_t count = 0;
   double min_us = 0, max_us = 0, typical_us = 0, average_us = 0, stdev_us = 0;

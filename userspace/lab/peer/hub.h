@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program of a port that has a peer's tool at the other end: what comes for QPs of an exchange
-// is kept for who reads it, the rest is the traffic's.
+// is kept for its reader, the rest is the traffic's.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ public:
   // All QPs are closed, and nothing is kept.
   void clear();
 
-  // While an exchange goes on: the port does not sleep, so that others need not wait for it.
+  // During an exchange the port does not sleep, so that its callers do not wait.
   void attend(bool attends) { attends_ = attends; }
 
   void event(uint64_t now, const station::QpEvent &event) override;

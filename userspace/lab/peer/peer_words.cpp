@@ -288,7 +288,7 @@ constexpr parse::Word<PeerDraft> kFaults[] = {
       "a server rejects RDMA CM's requests: a reason by name or number"},
      parse_reject,
      [](const PeerSpec &s) {
-       return say_if(s.reject.has_value(), "{}", names::cm_reason_name(s.reject.value_or(0)));
+       return say_if(s.reject.has_value(), "{}", s.reject.value_or(0));
      }},
     {{"answers", parse::kMany, "answers skip every 100",
       "skip|repeat|icrc|psn|late DURATION|nak sequence|nak invalid|nak access|nak operational|cut|"

@@ -14,7 +14,7 @@ using packet::Verb;
 using requester::Post;
 using station::QpEvent;
 
-// A server that is not told the test waits so long for more before it decides which one it is.
+// A server that does not know the test waits so long for more before it decides which one it is.
 constexpr uint64_t kQuiet = 20'000'000;
 // And so long where several came: the client of a test one way is busy with its end.
 constexpr uint64_t kLongQuiet = 300'000'000;
@@ -29,9 +29,9 @@ const std::vector<uint8_t> kOnes(kPage, 1);
 } // namespace
 
 double PerftestResult::bytes_per_second() const {
-  const uint64_t messages = std::max(sent, arrived);
+  const uint64_t bytes = std::max(sent_bytes, arrived_bytes);
   return ended_ns > begun_ns
-             ? static_cast<double>(messages * size) * 1e9 / static_cast<double>(ended_ns - begun_ns)
+             ? static_cast<double>(bytes) * 1e9 / static_cast<double>(ended_ns - begun_ns)
              : 0;
 }
 
@@ -156,7 +156,7 @@ void PerftestTraffic::post(uint64_t now, End &end) {
   qps_.post(now, end.qp, post);
 }
 
-// As many as may be outstanding.
+// Posts until as many messages as allowed are outstanding.
 void PerftestTraffic::fill(uint64_t now, End &end) {
   const uint64_t depth = is_latency(plan_.test.value_or(PerftestTest::SendBw)) ? 1 : plan_.depth;
   while (end.posted - end.done < depth && (end.posted < plan_.iterations || lasts(now)))
@@ -186,6 +186,7 @@ void PerftestTraffic::event(uint64_t now, const QpEvent &event) {
 void PerftestTraffic::sent(uint64_t now, End &end) {
   end.done++;
   result_.sent++;
+  result_.sent_bytes += size_;
   result_.size = plan_.client ? size_ : std::max(result_.size, size_);
   result_.ended_ns = now;
   if (done_ns_.size() < kTimed)
@@ -202,6 +203,7 @@ void PerftestTraffic::arrived(uint64_t now, End &end, const responder::Arrived &
     qps_.use_transport(message.transport);
   result_.transport = message.transport;
   result_.arrived++;
+  result_.arrived_bytes += message.bytes;
   if (!plan_.client) {
     result_.begun_ns = result_.begun_ns ? result_.begun_ns : now;
     result_.size = message.bytes;

@@ -28,10 +28,11 @@ struct PerftestPlan {
   responder::Memory *memory = nullptr; // that the other side writes to
 };
 
-// Of one test.
+// What a test measured.
 struct PerftestResult {
   uint64_t begun_ns = 0, ended_ns = 0; // first and last of the messages that were counted; 0: none
   uint64_t size = 0;
+  uint64_t sent_bytes = 0, arrived_bytes = 0;
   uint64_t sent = 0, arrived = 0; // messages: complete; whole
   uint64_t failed_qps = 0;
   uint8_t syndrome = 0;             // of the first that failed

@@ -29,7 +29,7 @@ Bytes pingpong_bytes(const PerftestKey &key) {
   return bytes;
 }
 
-// As perftest's, with fewer numbers.
+// A line has fewer numbers than perftest's.
 Result<PerftestKey> parse_pingpong(std::span<const uint8_t> bytes) {
   std::string key = "0000:0000:000000:000000:00000000:0000000000000000";
   const std::string text(bytes.begin(), bytes.end());

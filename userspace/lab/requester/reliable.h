@@ -31,7 +31,7 @@ struct Post {
   uint8_t *into = nullptr;       // READ: where the answer's payload goes; nullptr: nowhere
 };
 
-// Is told when messages are complete, oldest first, and when a QP fails. Must not call the source.
+// Hears when messages are complete, oldest first, and when a QP fails. Must not call the source.
 class Completions {
 public:
   virtual ~Completions() = default;

@@ -20,7 +20,7 @@ inline bool is_answered(packet::Verb verb) {
          (ROCE_OP_READ_REQUEST | ROCE_OP_ATOMIC | ROCE_READ_ANSWERED_OPS);
 }
 
-// Of a flow whose messages are posted: those outstanding, then those that have not begun.
+// Messages of a flow that are posted: those outstanding, then those that have not begun.
 struct PostedMessages {
   Ring<Post> all;
   uint32_t answering = 0; // outstanding, and a response completes them
@@ -42,7 +42,7 @@ struct ReliableContext {
   packet::Verb verb(uint32_t number) const {
     return flow.posted ? posted.all[number].verb : flow.verb;
   }
-  // Of the outstanding message with that number.
+  // The outstanding message with that number needs a response.
   bool is_answered(uint32_t number) const {
     return flow.posted ? requester::is_answered(posted.all[number].verb) : answered;
   }

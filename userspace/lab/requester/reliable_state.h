@@ -79,7 +79,7 @@ struct ReliableFlow {
       last = {segment.payload, segment.opcode, frames->of(segment.opcode, segment.payload)};
     return last.shape;
   }
-  // Of a posted message.
+  // The template of a posted message.
   const packet::Template *shape(const RequestPacket &packet) {
     if (!packet.post || packet.post->rkey == flow.rkey)
       return shape(packet.segment);

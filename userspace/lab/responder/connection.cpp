@@ -234,7 +234,7 @@ bool Connection::has_receive(const Context &c) {
   return !takes || c.options.receiver->take_receive(key.number & ROCE_PSN_MASK);
 }
 
-// Tells the program above of a request that was executed.
+// Passes a request that was executed to the program above.
 void Connection::report(const Context &c) {
   const roce_packet &packet = c.packet;
   const uint32_t qp = key.number & ROCE_PSN_MASK;

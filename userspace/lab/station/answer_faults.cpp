@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint8_t kNakSyndrome = 0x60; // IBA vol. 1, 9.7.5.2.1
 
-// Of an answer over a QP; 0: it is none.
+// ROCE_OP_... bits of an answer over a QP; 0: it is none.
 uint32_t info_of(const packet::Outgoing &out) {
   roce_packet packet{};
   if (out.shape) {

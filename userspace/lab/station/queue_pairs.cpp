@@ -80,6 +80,7 @@ void QueuePairs::open(const std::vector<QpEnds> &all) {
   for (const QpEnds &ends : all) {
     Slot &slot = slots_[ends.qp];
     slot.ends = ends;
+    slot.receives = options_.receives;
     if (ends.transport)
       known.push_back(&slot);
     for (const responder::Connected &each : connected_of(ends))
@@ -144,8 +145,37 @@ void QueuePairs::close_all() {
   events_.clear();
 }
 
+void QueuePairs::receives(uint32_t qp, uint64_t count) {
+  if (const auto found = slots_.find(qp); found != slots_.end())
+    found->second.receives = count;
+}
+
+void QueuePairs::keep(uint32_t qp, size_t bytes) {
+  if (const auto found = slots_.find(qp); found != slots_.end())
+    found->second.keep = bytes;
+}
+
+void QueuePairs::set_rkey(uint32_t qp, uint32_t rkey) {
+  if (const auto found = slots_.find(qp); found != slots_.end())
+    found->second.ends.rkey = rkey;
+}
+
+uint64_t QueuePairs::outstanding(uint32_t qp) const {
+  const auto found = slots_.find(qp);
+  return found == slots_.end() ? 0 : found->second.outstanding;
+}
+
+const QpEnds &QueuePairs::ends(uint32_t qp) const {
+  static const QpEnds kNone;
+  const auto found = slots_.find(qp);
+  return found == slots_.end() ? kNone : found->second.ends;
+}
+
 void QueuePairs::post(uint64_t now, uint32_t qp, const requester::Post &post) {
-  Slot &slot = slots_.at(qp);
+  const auto found = slots_.find(qp);
+  if (found == slots_.end())
+    return;
+  Slot &slot = found->second;
   slot.outstanding++;
   requester::Post made = post;
   if (!made.rkey)
@@ -168,7 +198,7 @@ void QueuePairs::forget_counts() {
   answer_faults_.restart();
 }
 
-// A request whose PSN is not after that of the one before.
+// A request that begins at a PSN that one before it had.
 void QueuePairs::watch(uint64_t now, const roce_packet &packet) {
   const auto found = slots_.find(roce_key_qp(&packet.key));
   if (found == slots_.end())
@@ -181,7 +211,10 @@ void QueuePairs::watch(uint64_t now, const roce_packet &packet) {
       reaction_.first_again_ns = now;
     reaction_.last_again_ns = now;
   }
-  newest = packet.psn;
+  const uint32_t answers = packet.info & ROCE_OP_READ_REQUEST && packet.dma_len
+                               ? (packet.dma_len - 1) / found->second.ends.pmtu
+                               : 0;
+  newest = roce_psn_add(packet.psn, answers);
 }
 
 SendCounts QueuePairs::sent() const {

@@ -79,9 +79,10 @@ struct QueuePairOptions {
   requester::Reliability reliability;    // completions is set
   std::vector<flow::Fault> faults;       // of the requests of all QPs
   std::vector<AnswerFault> answer_faults;
-  std::optional<uint32_t> rkey; // of all requests, whatever the peer has announced
-  uint8_t tos = ROCE_ECN_ECT0;  // of requests
-  double line_bits = 0;         // a second
+  uint64_t receives = UINT64_MAX; // of each QP; kUnlimited: always one
+  std::optional<uint32_t> rkey;   // of all requests, whatever the peer has announced
+  uint8_t tos = ROCE_ECN_ECT0;    // of requests
+  double line_bits = 0;           // a second
   const packet::Pauses *pauses = nullptr;
   uint64_t seed = 0;
 };
@@ -103,7 +104,7 @@ public:
   uint32_t random_psn();
   // These QPs send from now on: their PSNs and peers are known.
   void open(const std::vector<QpEnds> &all);
-  // Of those whose transport was not known.
+  // The transport of those where it was not known.
   void use_transport(uint8_t transport);
   // Connects QPs, and opens each with its event. The `peer_qp` and both PSNs follow.
   void connect(uint64_t now, const std::vector<QpEnds> &all, uint64_t service);
@@ -115,13 +116,14 @@ public:
   void close(uint32_t qp);
   void close_all();
   void post(uint64_t now, uint32_t qp, const requester::Post &post);
-  // Receives of a QP from now on, and the bytes of a SEND that are kept for its event.
-  void receives(uint32_t qp, uint64_t count) { slots_.at(qp).receives = count; }
-  void keep(uint32_t qp, size_t bytes) { slots_.at(qp).keep = bytes; }
+  // Receives of a QP from now on, and the bytes of a SEND that are kept for its event. A QP that
+  // the peer has disconnected may be gone: nothing happens then, and its ends are empty.
+  void receives(uint32_t qp, uint64_t count);
+  void keep(uint32_t qp, size_t bytes);
+  void set_rkey(uint32_t qp, uint32_t rkey);
   bool has(uint32_t qp) const { return slots_.contains(qp); }
-  uint64_t outstanding(uint32_t qp) const { return slots_.at(qp).outstanding; }
-  const QpEnds &ends(uint32_t qp) const { return slots_.at(qp).ends; }
-  void set_rkey(uint32_t qp, uint32_t rkey) { slots_.at(qp).ends.rkey = rkey; }
+  uint64_t outstanding(uint32_t qp) const;
+  const QpEnds &ends(uint32_t qp) const;
 
   void receive(uint64_t now, std::span<const uint8_t> frame, roce_class class_,
                const roce_packet &packet) override;
@@ -130,7 +132,7 @@ public:
   bool done() const override { return false; }
 
   const RespondCounts &responded() const { return responder_.counts(); }
-  // Of all QPs since the last call of forget_counts(), closed ones too.
+  // The counts of all QPs since the last call of forget_counts(), closed ones too.
   SendCounts sent() const;
   Reaction reaction() const;
   uint64_t last_request_ns() const { return reaction_.last_request_ns; }
@@ -150,7 +152,7 @@ private:
     uint64_t outstanding = 0; // messages that were posted and are not complete
     size_t keep = 0;
     std::vector<uint8_t> bytes;     // the first ones of the newest SEND
-    std::optional<uint32_t> newest; // PSN of the peer's newest request
+    std::optional<uint32_t> newest; // last PSN of the peer's newest request
   };
   struct Connecting {
     std::unique_ptr<requester::CmConnector> connector;

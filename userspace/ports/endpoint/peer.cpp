@@ -123,7 +123,6 @@ void PeerRun::State::begin_test() {
   call([&](uint64_t) {
     hub->clear();
     qps->forget_counts();
-    before = qps->responded();
   });
 }
 
@@ -141,6 +140,7 @@ PeerReport PeerRun::State::report(PeerTest test) {
                      .first_ms = since_fault(reaction.first_again_ns),
                      .last_ms = since_fault(reaction.last_again_ns)};
     test.respond_counts = since(qps->responded(), before);
+    before = qps->responded();
     hub->clear();
   });
   report.gid = gid;
@@ -179,6 +179,7 @@ Result<PeerRun> PeerRun::prepare(PeerRequest request) {
                                   .reliability = reliability,
                                   .faults = request.spec.faults,
                                   .answer_faults = request.spec.answer_faults,
+                                  .receives = request.spec.receives.value_or(UINT64_MAX),
                                   .rkey = request.spec.rkey,
                                   .line_bits = line_bits,
                                   .pauses = pauses,
@@ -194,6 +195,13 @@ Result<PeerRun> PeerRun::prepare(PeerRequest request) {
     const packet::Address *at = request.spec.listen ? &*request.spec.listen : nullptr;
     state->listening = XR_TRY(listen_tcp(at, request.spec.port));
   }
+  std::string gids;
+  for (const AnsweringPort::Address &each : request.port.addresses)
+    gids += (gids.empty() ? "" : ", ") + parse::address_text(each.address);
+  state->thread.session.notes.push_back(fmt::format(
+      "QPs are at {}: the other side's GID index (-x, -g) is that of its address in the "
+      "same network",
+      gids));
   state->request = std::move(request);
   state->request.spec.plan.memory = state->memory.get();
   return PeerRun(std::move(state));
@@ -214,7 +222,7 @@ Result<std::optional<PeerReport>> PeerRun::State::next_test() {
   const Tool tool = request.spec.tool;
   if (tool != Tool::Perftest && tool != Tool::Pingpong) {
     const auto traffic = tool_traffic();
-    return std::optional(XR_TRY(serve_cm(*traffic)));
+    return serve_cm(*traffic);
   }
   packet::Address from{};
   if (Fd fd = XR_TRY(accept_tcp(listening, from))) {

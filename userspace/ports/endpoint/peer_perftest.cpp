@@ -77,7 +77,8 @@ void PeerRun::State::describe(PeerTest &test, const peer::PerftestFacts &facts,
   test.arrived = result.arrived;
   if (result.transport)
     test.transport = std::string(packet::transport_name(*result.transport));
-  if (facts.their_report)
+  // The server of a test one way has nothing to report, and says what is in its memory.
+  if (facts.their_report && (server || request.spec.plan.both_ways))
     test.theirs = bandwidth_of(*facts.their_report);
   if (result.ended_ns > result.begun_ns)
     test.seconds = static_cast<double>(result.ended_ns - result.begun_ns) / 1e9;
@@ -210,8 +211,14 @@ Result<PeerReport> PeerRun::State::serve(Channel &channel, const packet::Address
     result = traffic.result();
   });
   describe(test, server.facts(), result, true);
-  if (const auto verb = traffic.seen_test())
-    test.tool = fmt::format("perftest {}", *verb);
+  const auto seen = traffic.seen_test();
+  if (seen)
+    test.tool = fmt::format("perftest {}", *seen);
+  // A latency of WRITEs has no exchange at its end.
+  const bool latency_of_writes =
+      seen == peer::kPerftestTests[static_cast<size_t>(PerftestTest::WriteLat)];
+  if (test.failure.empty() && !cm && running && !server.done() && !latency_of_writes && !*stop)
+    test.failure = "the client gave up before its end";
   return report(std::move(test));
 }
 

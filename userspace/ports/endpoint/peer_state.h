@@ -18,9 +18,8 @@
 
 namespace xr::endpoint {
 
-inline constexpr auto kPeerWait =
-    std::chrono::milliseconds(20);                             // between two looks at what goes on
-inline constexpr auto kPeerSilence = std::chrono::seconds(30); // before its traffic
+inline constexpr auto kPeerWait = std::chrono::milliseconds(20); // between two looks at the traffic
+inline constexpr auto kPeerSilence = std::chrono::seconds(30);   // before its traffic
 
 std::optional<PeerLatency> latency_of(const std::vector<double> &ascending_us);
 std::string nak_text(uint8_t syndrome);
@@ -33,7 +32,7 @@ struct PeerRun::State {
   PortThread thread; // after what its source uses
   Fd listening;
   const std::atomic<bool> *stop = nullptr;
-  RespondCounts before;       // of the test
+  RespondCounts before;       // until the last test ended
   std::string gid;            // of the test
   std::vector<uint32_t> used; // QPs of the test
 
@@ -63,7 +62,8 @@ struct PeerRun::State {
   Result<std::optional<PeerReport>> next_test();
   // The other tools.
   Result<PeerReport> serve_pingpong(Channel &channel, const packet::Address &from);
-  Result<PeerReport> serve_cm(peer::ToolTraffic &traffic);
+  // nullopt: interrupted before one came.
+  Result<std::optional<PeerReport>> serve_cm(peer::ToolTraffic &traffic);
   Result<PeerReport> ask_tool();
   std::unique_ptr<peer::ToolTraffic> tool_traffic();
   PeerReport tool_report(const peer::ToolTraffic &traffic, const std::string &from, uint32_t qps,

@@ -181,7 +181,7 @@ Result<PeerReport> PeerRun::State::serve_pingpong(Channel &channel, const packet
 }
 
 // A tool that comes by RDMA CM, and disconnects.
-Result<PeerReport> PeerRun::State::serve_cm(peer::ToolTraffic &traffic) {
+Result<std::optional<PeerReport>> PeerRun::State::serve_cm(peer::ToolTraffic &traffic) {
   std::string from;
   uint32_t count = 0;
   call([&](uint64_t) {
@@ -215,7 +215,9 @@ Result<PeerReport> PeerRun::State::serve_cm(peer::ToolTraffic &traffic) {
       return *failure;
     std::this_thread::sleep_for(kPeerWait);
   }
-  return tool_report(traffic, from, count, done ? "" : done.error().message);
+  if (!done && !count)
+    return std::optional<PeerReport>();
+  return std::optional(tool_report(traffic, from, count, done ? "" : done.error().message));
 }
 
 Result<PeerReport> PeerRun::State::ask_tool() {

@@ -13,6 +13,10 @@ namespace xr::report {
 
 namespace {
 
+std::string plural(uint64_t count, const char *thing) {
+  return fmt::format("{} {}{}", number_words(count), thing, count == 1 ? "" : "s");
+}
+
 Value measured(double value) { return value > 0 ? Value{rounded(value)} : Value{}; }
 
 std::string bandwidth_words(const PeerTest &t) {
@@ -29,29 +33,31 @@ Summary peer_summary(const PeerReport &r) {
   else if (t.latency)
     summary.sentences.push_back(fmt::format("{}: {:.2f} us typical, {:.2f} us in 99 of 100.", who,
                                             t.latency->typical_us, t.latency->p99_us));
-  else
+  else if (t.bandwidth.size)
     summary.sentences.push_back(fmt::format("{}: {}.", who, bandwidth_words(t)));
+  else
+    summary.sentences.push_back(fmt::format("{}: {} arrived and {} were sent.", who,
+                                            plural(t.arrived, "message"), number_words(t.sent)));
   const SendCounts &s = t.sent_counts;
   const RespondCounts &c = t.respond_counts;
   if (const uint64_t again = s.retransmitted)
     summary.sentences.push_back(fmt::format(
-        "{} packets went again after {} NAKs, {} RNR NAKs and {} timeouts.", number_words(again),
-        number_words(s.naks), number_words(s.rnr_naks), number_words(s.timeouts)));
+        "{} went again after {}, {} and {}.", plural(again, "packet"), plural(s.naks, "NAK"),
+        plural(s.rnr_naks, "RNR NAK"), plural(s.timeouts, "timeout")));
   if (c.duplicates || c.out_of_order)
     summary.sentences.push_back(
         fmt::format("Of the other side's requests {} came again and {} came after a missing one.",
                     number_words(c.duplicates), number_words(c.out_of_order)));
   if (const PeerReaction &re = t.reaction; re.faults && re.first_ms > 0)
     summary.sentences.push_back(fmt::format(
-        "After the first of {} faults it sent again within {:.3f} ms, {} times, the last after "
-        "{:.1f} ms.",
-        number_words(re.faults), re.first_ms, number_words(re.rounds), re.last_ms));
+        "After the first of {} it sent again within {:.3f} ms, {}, the last after {:.1f} ms.",
+        plural(re.faults, "fault"), re.first_ms, plural(re.rounds, "time"), re.last_ms));
   else if (re.faults)
     summary.sentences.push_back(
-        fmt::format("{} faults made it send nothing again.", number_words(re.faults)));
+        fmt::format("{} made it send nothing again.", plural(re.faults, "fault")));
   if (t.bad_data)
-    summary.sentences.push_back(fmt::format(
-        "{} messages did not have the data that the tool sends.", number_words(t.bad_data)));
+    summary.sentences.push_back(fmt::format("{} did not have the data that the tool sends.",
+                                            plural(t.bad_data, "message")));
   summary.fact("sent", t.sent, "messages");
   summary.fact("arrived", t.arrived, "messages");
   summary.fact("retransmitted", s.retransmitted, "packets");
