@@ -80,7 +80,7 @@ assert_json "$scratch/client.json" '.test.failure | test("remote access error")'
 ended
 assert_json "$scratch/server.json" '.refused.bad_rkey == 1'
 
-# Hostile clients of a server that goes on: garbage, a part of a record, much of it, another version.
+# Hostile clients of a server that stays: garbage, a part of a record, much of it, another version.
 server perftest
 say() { # say BYTES, as an expression of Python
   ip netns exec "$tx" python3 -c 'import socket, sys, time

@@ -24,7 +24,10 @@ constexpr uint64_t kProbe = 1'000'000, kPage = 4096, kLine = 64;
 constexpr size_t kTimed = 20'000; // messages whose times are kept, for the peak
 
 // What looks for the size of a latency test writes.
-const std::vector<uint8_t> kOnes(kPage, 1);
+const uint8_t *ones() {
+  static const std::vector<uint8_t> kOnes(kPage, 1);
+  return kOnes.data();
+}
 
 } // namespace
 
@@ -191,9 +194,7 @@ void PerftestTraffic::sent(uint64_t now, End &end) {
   result_.ended_ns = now;
   if (done_ns_.size() < kTimed)
     done_ns_.push_back(now);
-  if (plan_.client && !ping_pongs())
-    fill(now, end);
-  else if (!plan_.client && plan_.both_ways && plan_.iterations && !ping_pongs())
+  if (!ping_pongs() && (plan_.client || (plan_.both_ways && plan_.iterations)))
     fill(now, end);
   finish_if_done(now);
 }
@@ -219,14 +220,12 @@ void PerftestTraffic::arrived(uint64_t now, End &end, const responder::Arrived &
   size_ = message.bytes;
   found_size_ |= probed_ > 0;
   probed_ = 0;
-  const bool read = !message.send && !message.write;
   sends_ |= message.send;
   writes_ |= message.write;
   reads_ |= message.read;
   if (plan_.test) {
-    if (ping_pongs() && (!plan_.iterations || end.posted < plan_.iterations))
-      post(now, end);
-    else if (plan_.both_ways && !plan_.iterations && !ping_pongs())
+    const bool as_many = !plan_.iterations; // as come
+    if (ping_pongs() ? as_many || end.posted < plan_.iterations : plan_.both_ways && as_many)
       post(now, end);
     return;
   }
@@ -234,7 +233,7 @@ void PerftestTraffic::arrived(uint64_t now, End &end, const responder::Arrived &
     mirrors_ = true;
     return post(now, end);
   }
-  if (read)
+  if (!message.send && !message.write)
     return;
   end.owed += message.send;
   most_owed_ = std::max(most_owed_, end.owed);
@@ -316,7 +315,7 @@ void PerftestTraffic::probe(uint64_t now) {
              .bytes = bytes,
              .va = end.theirs.va + probed_,
              .rkey = end.theirs.rkey,
-             .data = kOnes.data()});
+             .data = ones()});
   if (!probed_)
     end.posted++; // the later ones belong to it
   probed_ += bytes;

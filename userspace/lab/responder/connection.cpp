@@ -239,8 +239,9 @@ void Connection::report(const Context &c) {
   const roce_packet &packet = c.packet;
   const uint32_t qp = key.number & ROCE_PSN_MASK;
   const bool send = properties(packet) & ROCE_OP_SEND;
+  const uint8_t *payload = payload_of(c.bth, packet);
   if (send)
-    c.options.receiver->payload(qp, message_bytes_ - packet.payload, {c.payload, packet.payload});
+    c.options.receiver->payload(qp, message_bytes_ - packet.payload, {payload, packet.payload});
   if (!(packet.info & ROCE_OP_ENDS_MESSAGE))
     return;
   Arrived message;
@@ -254,7 +255,7 @@ void Connection::report(const Context &c) {
   if (message.read)
     message.bytes = packet.dma_len;
   if (properties(packet) & ROCE_HAS_IMMDT)
-    message.immediate = roce_be32(c.payload - 4);
+    message.immediate = roce_be32(payload - 4);
   c.options.receiver->arrived(message);
 }
 

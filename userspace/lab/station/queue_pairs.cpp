@@ -228,6 +228,7 @@ SendCounts QueuePairs::sent() const {
 
 void QueuePairs::connect(uint64_t now, const std::vector<QpEnds> &all, uint64_t service) {
   std::vector<requester::CmEnd> ends;
+  ends.reserve(all.size());
   for (const QpEnds &each : all)
     ends.push_back({.local = each.path.src,
                     .remote = each.path.dst,

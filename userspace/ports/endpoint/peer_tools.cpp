@@ -26,7 +26,7 @@ constexpr uint64_t kUcmatoseMessages = 10;
 constexpr size_t kDoneBytes = 5; // "done" and NUL
 
 std::string tool_name(const peer::PeerSpec &spec) {
-  const std::string name(peer::kTools[static_cast<size_t>(spec.tool)]);
+  std::string name(peer::kTools[static_cast<size_t>(spec.tool)]);
   if (spec.tool != Tool::Pingpong)
     return name;
   return name + " " + (spec.srq ? "srq" : std::string(packet::transport_name(spec.plan.transport)));
