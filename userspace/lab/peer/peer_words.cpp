@@ -287,9 +287,7 @@ constexpr parse::Word<PeerDraft> kFaults[] = {
     {{"reject", "", "reject no-qp", "REASON",
       "a server rejects RDMA CM's requests: a reason by name or number"},
      parse_reject,
-     [](const PeerSpec &s) {
-       return say_if(s.reject.has_value(), "{}", s.reject.value_or(0));
-     }},
+     [](const PeerSpec &s) { return say_if(s.reject.has_value(), "{}", s.reject.value_or(0)); }},
     {{"answers", parse::kMany, "answers skip every 100",
       "skip|repeat|icrc|psn|late DURATION|nak sequence|nak invalid|nak access|nak operational|cut|"
       "silent WHEN",
