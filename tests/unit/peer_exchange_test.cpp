@@ -243,6 +243,22 @@ TEST(PeerExchange, GarbageInsteadOfARecordIsRefused) {
   EXPECT_NE(late.error().message.find("more QPs"), std::string::npos);
 }
 
+// Numbers of a report may have any bytes, a key's colon among them.
+TEST(PeerExchange, ANumberIsNoKey) {
+  PerftestServer server = plain_server();
+  for (const Bytes &said :
+       {text_bytes("6.06", kVersionBytes), Bytes(4), Bytes(4), text_bytes("3", 2),
+        key_bytes({.qp = 0x11}, false), key_bytes({.qp = 0x11}, false)})
+    ASSERT_TRUE(server.answer(said).ok());
+  for (const char *hex : {"000000003a000400", "00000000000000c8", "4082c0003a3a3a3a",
+                          "40803a3a3a000000", "3f80aaaa3aaaaaaa"}) {
+    const Bytes number = bytes_of_hex(hex);
+    EXPECT_EQ(server.record(number), 8U) << hex;
+    EXPECT_TRUE(server.answer(number).ok());
+  }
+  EXPECT_EQ(server.record(key_bytes({.qp = 0x11}, false)), kKeyBytes);
+}
+
 TEST(PeerExchange, PingpongsLinesAreThoseOfTheCapture) {
   const std::vector<Said> all = conversation("rc_pingpong");
   ASSERT_EQ(all.size(), 3U);
