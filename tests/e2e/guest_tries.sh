@@ -50,9 +50,9 @@ boots() {
   PATH=$scratch/bin:$PATH PLAN=$1 STARTS=$scratch/starts XR_ACCEL=tcg bash -uc '
     . "$1/tests/kernels/guest.sh"
     trap guest_stop EXIT
-    guest_boot fake "$1/dir" 8
+    guest_boot fake "$1/dir" 3
     echo "$? $guest_note"' boots "$tree" >"$scratch/last.out" 2>"$scratch/last.err" || true
-  assert_eq "$2 $3" "$(cat "$scratch/last.out")" "status and note of: $1"
+  assert_eq "$2 $3" "$(sed 's/in [0-9]* s:/in N s:/' "$scratch/last.out")" "status and note of: $1"
   assert_eq "$4" "$(find "$tree/dir" -name 'serial-*.log' -printf '%f\n' | sort | paste -sd ' ')" "logs of: $1"
 }
 panic='Kernel panic - not syncing: start'
@@ -63,4 +63,4 @@ boots 'panics_and_hangs answers' 0 "booted at try 2: $panic 1" 'serial-1.log'
 boots 'panics panics panics answers' 1 "did not boot at try 3: $panic 1; $panic 2; $panic 3" 'serial-1.log serial-2.log serial-3.log'
 boots 'refuses refuses refuses' 1 'did not boot at try 3: qemu: no such machine' ''
 # Not again: each try would take as long.
-boots 'hangs answers' 1 'did not boot at try 1: no answer in 8 s: Booting' 'serial-1.log'
+boots 'hangs answers' 1 'did not boot at try 1: no answer in N s: Booting' 'serial-1.log'

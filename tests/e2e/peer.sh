@@ -62,8 +62,10 @@ both cmtime "cmtime 192.0.2.2 qps 10" '.server.test.qps == 10'
 # Faults, and what the other side did.
 both "perftest answers skip every 20" "perftest write_bw 192.0.2.2 iters 200 size 1k" \
   "$counts and .server.reaction.answer_faults > 5"
+# A client that was kept from its ring reads the ACKs after the NAK before it sends again: then nothing is left to be sent again.
 both "perftest answers nak sequence at 50" "perftest write_bw 192.0.2.2 iters 200 size 4k" \
-  "$counts and .client.answers.naks == 1 and .server.reaction.rounds == 1 and .server.reaction.first_ms > 0"
+  "$counts and .client.answers.naks == 1 and
+   if .client.recovery.retransmitted > 0 then .server.reaction.rounds == 1 and .server.reaction.first_ms > 0 else .server.reaction.rounds == 0 end"
 both "perftest rnr-every 10" "perftest send_bw 192.0.2.2 iters 200" "$counts and .client.answers.rnr_naks == 20"
 both "perftest cnp-every 100" "perftest write_bw 192.0.2.2 iters 200 size 1k" "$counts and .client.answers.cnps == 2"
 both perftest "perftest write_bw 192.0.2.2 iters 200 fault skip every 100" "$counts and .server.received.naks > 0"
