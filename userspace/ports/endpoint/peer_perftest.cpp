@@ -408,8 +408,13 @@ Result<PeerReport> PeerRun::State::ask() {
     test.failure = done.error().message;
   else if (!failed)
     test.failure = failed.error().message;
-  if (!result.ended_ns)
-    call([&](uint64_t) { result = traffic.result(); });
+  // Their messages may have come after our last one was over.
+  call([&](uint64_t) {
+    if (result.ended_ns)
+      result.arrived = traffic.result().arrived;
+    else
+      result = traffic.result();
+  });
   result.transport = plan.transport;
   describe(test, client.facts(), result, false);
   if (request.spec.cm) {
