@@ -16,12 +16,14 @@
 #include "cli/run_options.h"
 #include "cli/run_ports.h"
 #include "experiment/experiment.h"
+#include "find/found.h"
 #include "importers/hpcc.h"
 #include "importers/otg_export.h"
 #include "parse/words.h"
 #include "parse/yaml.h"
 #include "places/plan.h"
 #include "places/run.h"
+#include "record/find.h"
 #include "record/run_files.h"
 #include "record/run_plots.h"
 #include "record/run_tables.h"
@@ -184,7 +186,7 @@ int run_sweep(const RunArgs &args, const Globals &globals, const experiment::Exp
     auto checked = file.check(record::joined(settings, point));
     if (!checked)
       return fail("run", error_of_point(checked.error(), file, settings));
-    name = std::move(checked).get();
+    name = std::move(checked).get().name;
   }
   record::SweepOptions options{.out = args.out, .jobs = jobs_of(args)};
   if (!args.share.empty()) {
@@ -221,6 +223,44 @@ int run_sweep(const RunArgs &args, const Globals &globals, const experiment::Exp
   if (!rows)
     return fail("run", rows.error());
   return finish_sweep(args, globals, name, rows.get(), {});
+}
+
+// Searches, each for every point.
+int run_find(const RunArgs &args, const Globals &globals, const experiment::ExperimentFile &file,
+             const experiment::Settings &settings, const std::vector<experiment::Settings> &points,
+             const std::string &name) {
+  if (!args.share.empty())
+    return refuse("run", {"--share is for a sweep without a search", "--set find={}"});
+  if (!args.role.empty() || !args.at.empty())
+    return refuse("run", {"a search runs all roles in one process", "without --role and --at"});
+  const bool frames = in_namespaces(args) || on_ports(args);
+  record::FindOptions options{.jobs = frames ? 1 : jobs_of(args), .frames = frames};
+  options.place = place_of(args, options.jobs);
+  record::record_clock(frames ? "realtime" : "virtual");
+  const auto found = [&] {
+    const Interrupt interrupt;
+    Progress progress(name);
+    options.stop = &interrupt.flag();
+    options.progress = [&progress](uint64_t done, uint64_t most, const std::string &text) {
+      progress.update(done, most, text);
+    };
+    return record::find_all(file, settings, points, options);
+  }();
+  if (!found)
+    return fail("run", error_of_point(found.error(), file, settings));
+  if (!args.out.empty())
+    if (Status s = record::write_find(args.out, name, file.text(), found.get()); !s)
+      return fail("run", s.error());
+  if (!args.plots.empty())
+    if (Status s = record::write_find_plots(args.plots, found.get()); !s)
+      return fail("run --plots", s.error());
+  const std::vector<ExperimentResult> results = find::as_results(name, found.get());
+  std::vector<const ExperimentResult *> pointers;
+  pointers.reserve(results.size());
+  for (const ExperimentResult &result : results)
+    pointers.push_back(&result);
+  return finish(args, globals, find::document(name, found.get()), pointers,
+                status_of(find::verdict_of(found.get())));
 }
 
 // --set, where --on and --scale are right too.
@@ -322,6 +362,9 @@ int run(RunArgs args, const Globals &globals) {
   const auto points = file.get().points(settings.get());
   if (!points)
     return fail("run", points.error());
+  if (const auto first = file.get().check(record::joined(settings.get(), points.get().front()));
+      first && first.get().searches)
+    return run_find(args, globals, file.get(), settings.get(), points.get(), first.get().name);
   if (points.get().size() == 1 && points.get().front().empty()) {
     if (!args.share.empty())
       return refuse("run",

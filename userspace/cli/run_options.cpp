@@ -61,10 +61,28 @@ void describe_run(Command command, RunArgs &args) {
       .value_name("KEY=VALUE")
       .repeatable();
   command
-      .add_option(
-          "--jobs", args.jobs,
-          "Processes that run points of a sweep (default: as many as there are processors for "
-          "this process; in namespaces 1)")
+      .add_option("--find", args.find.range,
+                  "Find the largest value of a key or variable for which all expectations hold, "
+                  "like rate=1gbit..100gbit, instead of the file's `find`")
+      .value_name("KEY=LOW..HIGH");
+  command.add_flag("--least", args.find.least, "Find the least value instead of the largest");
+  command
+      .add_option("--resolution", args.find.resolution,
+                  "Find it to this: a part of the value, or a quantity like 10mbit (default: 1%)")
+      .value_name("R");
+  command
+      .add_option("--trials", args.find.trials,
+                  "Trials of each value, of which more than half have to hold; or like '3 of 5'")
+      .value_name("N");
+  command
+      .add_option("--confirm", args.find.confirm,
+                  "What is found has to hold in a trial of this duration, too")
+      .value_name("DURATION");
+  command
+      .add_option("--jobs", args.jobs,
+                  "Processes that run points of a sweep or trials of a search (default: as many as "
+                  "there are processors for "
+                  "this process; in namespaces 1)")
       .value_name("N")
       .check(whole_number(1, 1024));
   command
@@ -138,6 +156,8 @@ Result<experiment::Settings> settings_of(const RunArgs &args) {
   for (const std::string &word : args.settings) {
     settings.push_back(XR_TRY(experiment::parse_setting(word).in("--set")));
   }
+  for (auto &setting : XR_TRY(experiment::find_settings(args.find).in("--find")))
+    settings.push_back(std::move(setting));
   if (!args.seed.empty())
     settings.emplace_back("seed", args.seed);
   return settings;

@@ -19,6 +19,7 @@ struct RunArgs {
   std::string out, plots, junit, seed, scale, import, share;
   std::string export_format; // "": it runs
   std::vector<std::string> settings;
+  experiment::FindWords find;
   unsigned jobs = 0, threads = 0; // 0: not given
   bool list = false, tap = false;
   std::string role, at; // of --on ports

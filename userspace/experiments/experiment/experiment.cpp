@@ -133,6 +133,7 @@ private:
            return read_schedule(reader_, node, scenario(), experiment_.rules);
          }},
         {"expect", later}, // needs all of the others
+        {"find", later},
         {"sweep", later},  // ExperimentFile::points()
     };
   }
@@ -243,6 +244,8 @@ private:
     for (const auto &pair : root)
       if (parse::scalar(pair.first) == "expect")
         XR_TRY(expectations(pair.second));
+    if (const YAML::Node find = part("find"); !find.is(root_))
+      experiment_.finds = XR_TRY(read_find(reader_, find, experiment_.subject));
     analyze();
     return {};
   }
@@ -261,8 +264,11 @@ private:
 
   // Expectations over the answers bring the analysis with them.
   void analyze() {
-    experiment_.analyze = analyze_.value_or(
-        std::ranges::any_of(experiment_.expectations, &Expectation::needs_answers));
+    bool needed = std::ranges::any_of(experiment_.expectations, &Expectation::needs_answers);
+    for (const Find &find : experiment_.finds)
+      for (const FindGoal &goal : find.goals)
+        needed |= std::ranges::any_of(goal.expectations, &Expectation::needs_answers);
+    experiment_.analyze = analyze_.value_or(needed);
     if (!experiment_.analyze)
       return;
     experiment_.only_for_answers = experiment_.captures.empty();
@@ -415,11 +421,9 @@ Result<std::vector<Settings>> ExperimentFile::points(const Settings &settings) c
                           });
 }
 
-Result<std::string> ExperimentFile::check(const Settings &settings) const {
-  auto read_in = read(settings, false);
-  if (!read_in)
-    return read_in.error();
-  return std::move(read_in->name);
+Result<ExperimentFile::Checked> ExperimentFile::check(const Settings &settings) const {
+  auto read_in = XR_TRY(read(settings, false));
+  return Checked{std::move(read_in.name), !read_in.finds.empty()};
 }
 
 Result<Experiment> ExperimentFile::read(const Settings &settings, bool fluid) const {

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "expect/expectation.h"
+#include "experiment/find.h"
 #include "experiment/rules.h"
 #include "experiment/settings.h"
 #include "model/experiment_result.h"
@@ -33,6 +34,7 @@ struct Experiment {
   Subject subject;               // what expectations may name
   ExperimentPrediction prediction;
   std::vector<Expectation> expectations; // all checked
+  std::vector<Find> finds;               // searches; their goals are checked
 };
 
 class ExperimentFile {
@@ -49,8 +51,12 @@ public:
   // Later settings win.
   Result<Experiment> read(const Settings &settings) const { return read(settings, true); }
   // Checks all but whether the model is stable, which only a run needs and takes most of the
-  // time. Returns the name of the experiment.
-  Result<std::string> check(const Settings &settings) const;
+  // time.
+  struct Checked {
+    std::string name;      // of the experiment
+    bool searches = false; // it has `find`
+  };
+  Result<Checked> check(const Settings &settings) const;
 
 private:
   Result<Experiment> read(const Settings &settings, bool fluid) const;

@@ -118,7 +118,8 @@ FlowCounts *Counter::flow_with_answers(Reading &reading, const roce_stream &stre
              : nullptr;
 }
 
-void Counter::add_sender(Reading &reading, const SendReport &sender) const {
+// `counts`: no port counts what was sent.
+void Counter::add_sender(Reading &reading, const SendReport &sender, bool counts) const {
   const auto with_qp = [&](uint32_t qp) -> FlowCounts * {
     const uint32_t index = qp - first_qp_;
     return index < flow_of_qp_.size() ? &reading.flows[flow_of_qp_[index]] : nullptr;
@@ -139,6 +140,7 @@ void Counter::add_sender(Reading &reading, const SendReport &sender) const {
   }
   for (const FlowLosses &losses : sender.losses)
     if (FlowCounts *flow = with_qp(losses.qp)) {
+      flow->sent += counts ? losses.sent : 0;
       flow->naks += losses.naks;
       flow->timeouts += losses.timeouts;
       flow->failed += losses.failed_messages;
@@ -209,7 +211,7 @@ Result<Reading> Counter::read(const SendReport &sender) {
     add_sent(reading, *sent);
   if (answers)
     add_answers(reading, *answers);
-  add_sender(reading, sender);
+  add_sender(reading, sender, !sent);
   reading.frames = sender.counts.packets;
   for (size_t i = 0; i < reading.flows.size(); i++) {
     FlowCounts &flow = reading.flows[i];

@@ -21,7 +21,7 @@ constexpr const char *kWire = "left=IF,right=IF in this process";
 constexpr const char *kRespond = "respond=IF in this process";
 constexpr const char *kWhole = "send=IF, and respond=IF in this process";
 constexpr const char *kOurs = "send=IF: other hosts start their flows by themselves";
-constexpr const char *kBoth = "left=IF,right=IF and respond=IF in one process";
+constexpr const char *kBoth = "send=IF or left=IF,right=IF, and respond=IF, in one process";
 constexpr const char *kRates = "left=IF,right=IF or respond=IF in this process";
 constexpr const char *kCnps = "send=IF or left=IF,right=IF in this process";
 
@@ -32,7 +32,7 @@ constexpr Need kNeeds[] = {
     {RowKind::Flow, kHasSender, 0, "target_bps", kSend},
     {RowKind::Flow, kHasSender, 0, "alpha", kSend},
     {RowKind::Flow, kHasReceiver | kFlowsAreOurs, 0, "bytes", kWhole},
-    {RowKind::Flow, kHasWire, 0, "packets", kWire},
+    {RowKind::Flow, 0, kHasWire | kHasSender, "packets", kCnps},
     {RowKind::Flow, kFlowsAreOurs, 0, "start_ns", kOurs},
     {RowKind::Flow, kHasReceiver | kFlowsAreOurs, 0, "end_ns", kWhole},
     {RowKind::Flow, kHasReceiver | kFlowsAreOurs, 0, "fct_ns", kWhole},
@@ -43,7 +43,7 @@ constexpr Need kNeeds[] = {
     {RowKind::Flow, kHasWire, 0, "retransmitted", kWire},
     {RowKind::Flow, kHasSender, 0, "timeouts", kSend},
     {RowKind::Flow, kHasSender, 0, "naks", kSend},
-    {RowKind::Flow, kHasWire | kHasReceiver, 0, "drops", kBoth},
+    {RowKind::Flow, kHasReceiver, kHasWire | kHasSender, "drops", kBoth},
     {RowKind::Flow, kHasSender, 0, "failed", kSend},
     {RowKind::Flow, kNowhere, 0, "kept_no_room", "virtual time"},
     {RowKind::Flow, kNowhere, 0, "arrived", "virtual time"},

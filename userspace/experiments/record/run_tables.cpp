@@ -21,13 +21,6 @@ report::Sink sink_of(std::ostream &file) {
   return [&file](std::string_view piece) { return static_cast<bool>(file << piece); };
 }
 
-Status write_table(const std::string &path, const report::Table &table) {
-  return write_whole(path, [&table](std::ostream &file) {
-    report::write_rows(table, report::RowFormat::Csv, {}, sink_of(file));
-    return Status();
-  });
-}
-
 // A table of an earlier run in this directory is removed where this run has none.
 Status write_fct_by_size(const std::string &out, const ExperimentMeasurement &measured) {
   const std::string path = out + "/fct_by_size.csv";
@@ -39,6 +32,13 @@ Status write_fct_by_size(const std::string &out, const ExperimentMeasurement &me
 }
 
 } // namespace
+
+Status write_table(const std::string &path, const report::Table &table) {
+  return write_whole(path, [&table](std::ostream &file) {
+    report::write_rows(table, report::RowFormat::Csv, {}, sink_of(file));
+    return Status();
+  });
+}
 
 Status write_run_tables(const std::string &out, const ExperimentResult &result) {
   const report::Document document = report::experiment_report(result);

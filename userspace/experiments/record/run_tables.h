@@ -11,10 +11,13 @@
 #include "base/result.h"
 #include "experiment/experiment.h"
 #include "model/experiment_result.h"
+#include "report/document.h"
 #include "report/wide_series.h"
 #include "sweep/point.h"
 
 namespace xr::record {
+
+Status write_table(const std::string &path, const report::Table &table);
 
 // Writes flows.csv, queues.csv, and fct_by_size.csv where flows of several sizes ended.
 Status write_run_tables(const std::string &out, const ExperimentResult &result);

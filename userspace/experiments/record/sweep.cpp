@@ -3,26 +3,22 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
 
-#include <poll.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
 #include "base/counted.h"
 #include "base/draw.h"
-#include "base/fd.h"
 #include "base/stopwatch.h"
 #include "parse/value.h"
 #include "parse/yaml.h"
+#include "record/processes.h"
 #include "record/run_files.h"
 #include "record/run_plots.h"
 #include "results/files.h"
@@ -31,17 +27,8 @@ namespace xr::record {
 
 namespace {
 
-constexpr int kPoll = 200;         // ms
 constexpr uint64_t kWhole = 1'000; // of a point, for the progress
 constexpr const char *kPointFile = "/point.json";
-
-// A point that runs: its process writes what pack_point() made, or "!" and an error.
-struct Child {
-  pid_t pid;
-  Fd pipe;
-  size_t point;
-  std::string text;
-};
 
 // The directory of a point: its settings, without what a file name must not have.
 std::string directory_name(size_t number, const experiment::Settings &point) {
@@ -53,23 +40,6 @@ std::string directory_name(size_t number, const experiment::Settings &point) {
     if (!isalnum(static_cast<unsigned char>(c)) && !std::strchr("=,.-_", c))
       c = '-';
   return fmt::format("{:03}-{}", number + 1, name.substr(0, kLongest));
-}
-
-void write_to(int fd, const std::string &text) {
-  for (size_t done = 0; done < text.size();) {
-    const ssize_t n = write(fd, text.data() + done, text.size() - done);
-    if (n > 0)
-      done += static_cast<size_t>(n);
-    else if (errno != EINTR)
-      return;
-  }
-}
-
-// A point whose sweep was killed would write beside the sweep that is resumed.
-void end_with(pid_t parent) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent)
-    _exit(1);
 }
 
 // How far each point is, of kWhole; written by its process.
@@ -128,22 +98,22 @@ public:
       options_.on_found(stored);
     size_t over = stored;
     for (size_t next = 0; over < rows_.size();) {
-      while (!stopped() && next < rows_.size() && children_.size() < options_.jobs) {
+      while (!stopped() && next < rows_.size() && processes_.running() < options_.jobs) {
         const size_t row = next++;
-        if (rows_[row].failure.empty())
-          continue;
-        if (Status s = start(row); !s)
-          return stop_all(), s.error();
+        if (!rows_[row].failure.empty())
+          XR_TRY(processes_.start(row, [this, row] { return run_point(row); }));
       }
-      if (children_.empty())
+      if (!processes_.running())
         break;
       if (stopped())
-        for (const Child &child : children_)
-          kill(child.pid, SIGTERM);
-      over += collect();
+        processes_.signal(SIGTERM);
+      for (const Processes::Ended &ended : processes_.wait()) {
+        finish(ended);
+        over++;
+      }
       options_.progress(fractions_->sum(), (rows_.size() - stored) * kWhole,
                         fmt::format("{} of {}, {}{} running", over, counted(rows_.size(), "point"),
-                                    pace(over - stored, stopwatch.wall_s()), children_.size()));
+                                    pace(over - stored, stopwatch.wall_s()), processes_.running()));
     }
     return std::move(rows_);
   }
@@ -198,98 +168,40 @@ private:
     return taken;
   }
 
-  Status start(size_t point) {
-    int ends[2];
-    if (pipe(ends) < 0)
-      return errno_error(errno, "cannot make a pipe");
-    Fd from(ends[0]), to(ends[1]);
-    const pid_t parent = getpid();
-    const pid_t pid = fork();
-    if (pid < 0)
-      return errno_error(errno, "cannot make a process");
-    if (pid == 0) {
-      end_with(parent);
-      write_to(to.get(), run_point(point));
-      _exit(0);
-    }
-    children_.push_back({pid, std::move(from), point, {}});
-    return {};
-  }
-
-  std::string run_point(size_t point) const {
-    auto experiment = file_.read(joined(settings_, rows_[point].settings));
-    if (!experiment)
-      return "!" + experiment.error().message;
+  Result<std::string> run_point(size_t point) const {
+    auto experiment = XR_TRY(file_.read(joined(settings_, rows_[point].settings)));
     if (!rows_[point].directory.empty())
-      sample_for_plots(experiment.get());
-    const auto result = run_experiment(
-        experiment.get(), {rows_[point].directory, ""},
+      sample_for_plots(experiment);
+    const auto result = XR_TRY(run_experiment(
+        experiment, {rows_[point].directory, ""},
         [&](const places::RunProgress &at) {
           fractions_->set(point, at.now_ns * kWhole / std::max<uint64_t>(at.duration_ns, 1));
           return !stopped();
         },
-        options_.place);
-    return result ? sweep::pack_point(result.get()) : "!" + result.error().message;
+        options_.place));
+    return sweep::pack_point(result);
   }
 
-  // Waits a little; how many points ended.
-  size_t collect() {
-    std::vector<pollfd> fds;
-    for (const Child &child : children_)
-      fds.push_back({child.pipe.get(), POLLIN, 0});
-    if (poll(fds.data(), fds.size(), kPoll) <= 0)
-      return 0;
-    size_t ended = 0;
-    for (size_t i = 0; i < fds.size(); i++) {
-      if (!fds[i].revents)
-        continue;
-      char buffer[1 << 14];
-      const ssize_t n = read(fds[i].fd, buffer, sizeof(buffer));
-      if (n > 0)
-        children_[i].text.append(buffer, static_cast<size_t>(n));
-      else if (n == 0)
-        ended += finish(children_[i]);
-    }
-    std::erase_if(children_, [](const Child &child) { return child.pid == 0; });
-    return ended;
-  }
-
-  size_t finish(Child &child) {
-    int status = 0;
-    while (waitpid(child.pid, &status, 0) < 0 && errno == EINTR)
-      ;
-    child.pid = 0;
-    fractions_->set(child.point, kWhole);
-    sweep::SweepPoint &row = rows_[child.point];
-    row.failure.clear();
-    if (child.text.starts_with("!"))
-      row.failure = child.text.substr(1);
-    else if (!sweep::unpack_point(child.text, row))
-      row.failure = WIFSIGNALED(status)
-                        ? fmt::format("its process was ended by signal {}", WTERMSIG(status))
-                        : "its process ended without a result";
+  void finish(const Processes::Ended &ended) {
+    fractions_->set(ended.job, kWhole);
+    sweep::SweepPoint &row = rows_[ended.job];
+    row.failure = ended.failure;
+    if (row.failure.empty() && !sweep::unpack_point(ended.text, row))
+      row.failure = "its process ended without a result";
     if (!row.failure.empty())
       row.result.measured.why_void = {row.failure};
     else if (!row.directory.empty() && row.result.verdict != Verdict::Void)
       if (Status s = write_whole(row.directory + kPointFile,
-                                 sweep::stored_point(row, child.text, points_.size()));
+                                 sweep::stored_point(row, ended.text, points_.size()));
           !s)
         row.failure = s.error().message;
-    return 1;
-  }
-
-  void stop_all() {
-    for (const Child &child : children_) {
-      kill(child.pid, SIGKILL);
-      waitpid(child.pid, nullptr, 0);
-    }
   }
 
   const experiment::ExperimentFile &file_;
   const experiment::Settings &settings_;
   const std::vector<experiment::Settings> &points_;
   const SweepOptions &options_;
-  std::vector<Child> children_;
+  Processes processes_;
   std::vector<sweep::SweepPoint> rows_;
   std::optional<Fractions> fractions_;
 };

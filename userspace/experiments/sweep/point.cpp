@@ -32,7 +32,8 @@ using nlohmann::json;
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SweepHistogram, counts, mean)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SweepNumbers, rate, least_rate, most_rate, jain, queue,
                                    queue_mean, utilisation, wall_s, queue_p99, queue_max, marked,
-                                   cnps, drops, retransmitted, fct_ns, backlog)
+                                   cnps, drops, retransmitted, wire, frames, line, sent, lost,
+                                   fct_ns, backlog)
 
 namespace {
 
@@ -64,10 +65,18 @@ SweepNumbers numbers_of(const ExperimentMeasurement &m) {
     n.cnps += flow.cnps;
     n.drops += flow.drops;
     n.retransmitted += flow.retransmitted;
+    n.wire += flow.wire_bps;
+    if (flow.ran_to_ns > flow.ran_from_ns)
+      n.frames += static_cast<double>(flow.packets - std::min(flow.drops, flow.packets)) * 1e9 /
+                  static_cast<double>(flow.ran_to_ns - flow.ran_from_ns);
     if (flow.fct_ns)
       fct_ns.add(*flow.fct_ns);
   }
   n.fct_ns = compact(fct_ns);
+  n.line = m.links_bps;
+  const ExperimentFlowCounts whole = whole_run(m).flows;
+  n.sent = whole.packets;
+  n.lost = whole.drops;
   if (const ExperimentQueue *queue = longest(m)) {
     n.queue = queue->name;
     n.queue_mean = queue->backlog_bytes.mean();

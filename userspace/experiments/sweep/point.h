@@ -32,6 +32,9 @@ struct SweepNumbers {
   std::string queue = {};
   double queue_mean = 0, utilisation = 0, wall_s = 0;
   uint64_t queue_p99 = 0, queue_max = 0, marked = 0, cnps = 0, drops = 0, retransmitted = 0;
+  double wire = 0, frames = 0; // of all flows at their receivers: bit/s, and frames a second
+  double line = 0;             // bit/s, of the links of the hosts that receive; 0: not known
+  uint64_t sent = 0, lost = 0; // packets, of the whole run
   SweepHistogram fct_ns = {};  // of the flows that ended
   SweepHistogram backlog = {}; // of the queue, weighted by time
 };
@@ -53,6 +56,7 @@ bool is_measured(const SweepPoint &point); // it ran, and is not void
 Verdict verdict_of(const SweepPoint &point);
 // The first expectation that does not hold, or why the point is void; "": none.
 std::string reason(const SweepPoint &point);
+std::string reason_of(const ExperimentCheck &check); // "TEXT: VALUE" of one that does not hold
 Value setting_of(const SweepPoint &point, const std::string &key); // a text; unknown: it sets none
 // The keys that the points set, in their order.
 std::vector<std::string> setting_keys(const std::vector<SweepPoint> &points);

@@ -117,11 +117,15 @@ std::string reason(const SweepPoint &point) {
     return point.result.measured.why_void.front();
   for (const ExperimentCheck &check : point.result.checks)
     if (check.outcome == ExperimentCheck::Outcome::Fails)
-      return check.value_text.empty()
-                 ? fmt::format("{}: {}", check.text,
-                               report::check_number(check.value.value_or(0), check.unit))
-                 : fmt::format("{}: {}", check.text, check.value_text);
+      return reason_of(check);
   return "";
+}
+
+std::string reason_of(const ExperimentCheck &check) {
+  return check.value_text.empty()
+             ? fmt::format("{}: {}", check.text,
+                           report::check_number(check.value.value_or(0), check.unit))
+             : fmt::format("{}: {}", check.text, check.value_text);
 }
 
 Value setting_of(const SweepPoint &point, const std::string &key) {

@@ -70,9 +70,10 @@ struct SendCounts {
   Histogram completion_ns; // of messages: from the first packet to the last acknowledgement
 };
 
-// What a reliable flow lost: answers that made it send again.
+// What a flow sent, and the answers that made it send again.
 struct FlowLosses {
-  uint32_t qp = 0; // the first destination QPN
+  uint32_t qp = 0;   // the first destination QPN
+  uint64_t sent = 0; // packets, those that were sent again too
   uint64_t naks = 0, timeouts = 0, failed_messages = 0;
 };
 
@@ -277,7 +278,7 @@ struct SendReport : RunReport {
   std::optional<VerifyCounts> verified;
   std::optional<CmCounts> cm;
   SendCounts counts;
-  std::vector<FlowLosses> losses;   // of each reliable flow that has any
+  std::vector<FlowLosses> losses;   // of each flow that sent
   uint64_t series_rows_dropped = 0; // rows of --series that found no room
 };
 

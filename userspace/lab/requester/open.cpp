@@ -242,6 +242,12 @@ void OpenSource::control_values(uint64_t now, congestion::ControlValues &values)
     flow->control_values(now, values);
 }
 
+void OpenSource::flow_losses(std::vector<FlowLosses> &rows) const {
+  for (const auto &flow : state_->flows)
+    if (flow->sent())
+      rows.push_back({.qp = flow->flow().dest_qp(0), .sent = flow->sent()});
+}
+
 void OpenSource::obey(const packet::Pauses &pauses) {
   state_->pauses = &pauses;
   for (const auto &flow : state_->flows)

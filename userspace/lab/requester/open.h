@@ -33,6 +33,7 @@ public:
   uint64_t expected() const override;
   void qp_rates(uint64_t now, std::vector<QpRate> &rows) override;
   void control_values(uint64_t now, congestion::ControlValues &values) override;
+  void flow_losses(std::vector<FlowLosses> &rows) const override;
   void obey(const packet::Pauses &pauses) override;
 
 private:

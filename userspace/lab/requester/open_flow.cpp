@@ -219,6 +219,7 @@ size_t OpenFlow::streak(const packet::Outgoing &like, std::span<packet::Outgoing
   qp.index += made;
   qp.since_ack += flow_.ack_every ? made : 0;
   counts.packets += made;
+  sent_ += made;
   counts.bytes += uint64_t{made} * how.middle.bytes;
   return count;
 }
@@ -301,6 +302,7 @@ uint32_t OpenFlow::step(uint64_t now, packet::Outgoing &out, SendCounts &counts)
   if (bytes) {
     out.due = due;
     counts.packets++;
+    sent_++;
     counts.bytes += bytes;
   }
   if (over_)

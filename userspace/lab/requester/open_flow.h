@@ -50,8 +50,9 @@ public:
     return pacer_.slipped_ns() + (qp_pacing_ ? qp_pacing_->slipped_ns() : 0);
   }
   double asked_pps() const;
-  uint64_t packets_to_come() const; // without faults; 0: unlimited or unknown
-  double frame_bytes() const;       // average
+  uint64_t packets_to_come() const;       // without faults; 0: unlimited or unknown
+  double frame_bytes() const;             // average
+  uint64_t sent() const { return sent_; } // packets
 
 private:
   // Compact: a flow may have 100,000 QPs.
@@ -125,6 +126,7 @@ private:
   double bytes_of(uint64_t size, double &packets) const;
 
   // First what each packet needs, so that it is in few cache lines.
+  uint64_t sent_ = 0;
   bool over_ = false;     // only waiting_ remains to be sent
   bool finished_ = false; // qps_ contains QPs without packets
   uint32_t varied_ = 0;

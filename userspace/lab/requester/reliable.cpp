@@ -422,7 +422,7 @@ void ReliableSource::State::control_values(uint64_t now, congestion::ControlValu
 
 void ReliableSource::State::flow_losses(std::vector<FlowLosses> &rows) const {
   for (const ReliableFlow &state : states_)
-    if (const FlowLosses &l = state.losses; l.naks || l.timeouts || l.failed_messages) {
+    if (const FlowLosses &l = state.losses; l.sent || l.naks || l.timeouts || l.failed_messages) {
       rows.push_back(l);
       rows.back().qp = state.flow.dest_qp(0);
     }

@@ -249,6 +249,7 @@ void ReliableSource::State::handed_out(uint64_t now, ReliableFlow &state,
                                        const packet::Outgoing &out) {
   const auto bytes = out.shape->size();
   state.counts().packets++;
+  state.losses.sent++;
   state.counts().bytes += bytes;
   state.first_sent = state.first_sent ? state.first_sent : now;
   state.last_sent = now;

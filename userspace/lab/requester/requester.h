@@ -28,7 +28,7 @@ public:
   virtual void qp_rates(uint64_t /*now*/, std::vector<QpRate> &) {}
   // Appends further values of congestion controls, by their names.
   virtual void control_values(uint64_t /*now*/, congestion::ControlValues &) {}
-  // Appends a row for each flow with losses.
+  // Appends a row for each flow that sent.
   virtual void flow_losses(std::vector<FlowLosses> &) const {}
   // What was verified; nullptr: the source verifies nothing.
   virtual const VerifyCounts *verified() const { return nullptr; }

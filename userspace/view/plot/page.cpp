@@ -401,6 +401,9 @@ std::string html(const ComparisonPage &page) {
 }
 
 std::string html(const SweepPage &page) {
+  json tables = json::array({page_table(page.points)});
+  for (const PageTable &table : page.more)
+    tables.push_back(page_table(table));
   return page_of(page.title, {{"name", page.title},
                               {"headline", page.headline},
                               {"tiles", json::array()},
@@ -413,9 +416,9 @@ std::string html(const SweepPage &page) {
                               {"why_void", json::array()},
                               {"checks", json::array()},
                               {"prediction", prediction_of({})},
-                              {"tables", json::array({page_table(page.points)})},
+                              {"tables", std::move(tables)},
                               {"moments", json::array()},
-                              {"file", ""},
+                              {"file", page.file},
                               {"sweep", true},
                               {"figures", figures_of(page.figures)}});
 }

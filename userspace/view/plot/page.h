@@ -77,6 +77,8 @@ struct SweepPage {
   std::string title, verdict, headline;
   std::vector<Figure> figures; // small, side by side
   PageTable points;
+  std::vector<PageTable> more = {}; // tables after it
+  std::string file = {};            // text of the experiment's file; "": it is not shown
   std::vector<std::pair<std::string, std::string>> provenance = {};
 };
 

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// What searches have found, and the report of it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "find/search.h"
+#include "model/experiment_result.h"
+#include "parse/quantity.h"
+#include "report/document.h"
+#include "report/summary.h"
+#include "sweep/point.h"
+
+namespace xr::find {
+
+// One trial.
+struct Tried {
+  size_t index = 0; // of the grid
+  std::string value;
+  parse::Quantity quantity;
+  bool longer = false;              // with the duration that confirms
+  std::vector<Outcome> outcomes;    // of the goals
+  std::vector<std::string> reasons; // of the goals; "": it holds
+  sweep::SweepNumbers numbers;
+};
+
+// What was found for one goal. The values are those of trials.
+struct Finding {
+  std::string goal; // "": all expectations
+  Answer answer;
+  std::optional<size_t> holds, fails; // trials
+  std::string twist;                  // the two values that are not in order; "": none
+};
+
+// One search: of one point of the sweep, and one key.
+struct Found {
+  std::vector<std::pair<std::string, std::string>> settings; // of the point
+  std::string key, low, high, resolution;
+  bool least = false, of_rate = false;
+  std::string traffic; // "1,024-byte WRITEs"
+  double line = 0;     // bit/s of the slowest link as the file has it; 0: not known
+  std::vector<Tried> tried;
+  std::vector<Finding> findings;                 // a goal each
+  std::vector<std::pair<std::string, Tried>> at; // shares of what the first goal found
+};
+
+Verdict verdict_of(const Finding &finding);
+Verdict verdict_of(const std::vector<Found> &found);
+
+// The values of a sweep's point before it: "size=64: ".
+std::string sentence(const Found &found, const Finding &finding);
+report::Summary summary(const std::vector<Found> &found);
+
+// `found` must outlive the document.
+report::Document document(const std::string &name, const std::vector<Found> &found);
+// A row a finding; a row a trial.
+report::Table findings_table(const std::vector<Found> &found);
+report::Table trials_table(const std::vector<Found> &found);
+// Frames a second that the line carries of such frames; unset: not known.
+std::optional<double> line_frames(const Found &found, const Tried &tried);
+
+// A finding each as an expectation, for JUnit and TAP.
+std::vector<ExperimentResult> as_results(const std::string &name, const std::vector<Found> &found);
+
+} // namespace xr::find
