@@ -51,7 +51,6 @@ struct Side : QpProgram {
     if (event.kind == Kind::Connected)
       connected.push_back(event.qp);
   }
-  responder::Receiver::Answer requested(const packet::CmMessage &) override { return {}; }
   size_t count(Kind kind) const { return static_cast<size_t>(std::ranges::count(kinds, kind)); }
 
   std::unique_ptr<responder::Memory> memory;

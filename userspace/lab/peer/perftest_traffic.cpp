@@ -56,11 +56,6 @@ void PerftestTraffic::use(const std::vector<uint32_t> &qps,
   }
 }
 
-responder::Receiver::Answer PerftestTraffic::requested(const packet::CmMessage &) {
-  constexpr uint16_t kInvalidServiceId = 8;
-  return {.reject = kInvalidServiceId, .private_data = {}, .qp = {}};
-}
-
 Verb PerftestTraffic::verb() const {
   using enum PerftestTest;
   switch (plan_.test.value_or(SendBw)) {

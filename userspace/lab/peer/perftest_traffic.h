@@ -69,7 +69,6 @@ public:
   void event(uint64_t now, const station::QpEvent &event) override;
   void wake(uint64_t now) override;
   uint64_t wake_at() const override { return over_ ? kNever : wake_at_; }
-  responder::Receiver::Answer requested(const packet::CmMessage &request) override;
 
 private:
   struct End {
