@@ -318,8 +318,8 @@ TEST_F(Perftest, AServerSeesWhichTestItIs) {
         continue;
       make();
       open();
-      const bool sends = test == SendBw || test == SendLat;
-      const bool asks = test == ReadBw || test == ReadLat || test == AtomicBw || test == AtomicLat;
+      const bool sends = peer::is_send(test);
+      const bool asks = peer::is_answered(test);
       const auto key = [&](uint32_t host) {
         return peer::PerftestKey{
             .out_reads = asks ? 16U : 1U, .rkey = sends ? 0 : 0x100U + host, .va = 0x100000};
