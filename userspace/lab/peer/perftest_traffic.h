@@ -84,7 +84,6 @@ private:
   void fill(uint64_t now, End &end);
   void sent(uint64_t now, End &end);
   void arrived(uint64_t now, End &end, const responder::Arrived &message);
-  void answer(uint64_t now, End &end);
   void look(uint64_t now, End &end);
   const uint8_t *ending(uint64_t number);
   void probe(uint64_t now);
