@@ -2,24 +2,19 @@
 // A reliable requester and a responder in virtual time, and the network between them.
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <cstdint>
 #include <cstdlib>
 #include <map>
-#include <queue>
 #include <random>
 #include <set>
 
 #include "requester/reliable.h"
 #include "responder/responder.h"
-#include "unit/outgoing.h"
+#include "unit/two_hosts.h"
 
 namespace xr::requester {
 
-using Bytes = std::vector<uint8_t>;
 using packet::ipv4;
+using test::Bytes;
 
 inline constexpr uint64_t kDelayNs = 5'000, kSlotNs = 100;
 inline constexpr uint64_t kLongest = 100'000'000'000; // of virtual time
@@ -51,35 +46,33 @@ public:
     if (to_responder)
       next_psn_ = roce_psn_add(psn, 1);
     if (to_responder && first_of_qp(bytes))
-      return put(at, to_responder, std::move(bytes));
+      return wire_.put(at, to_responder, std::move(bytes));
     if (drawn(harm_.loss) || (to_responder && drawn(harm_.request_loss)) ||
         lose_.erase({to_responder, psn}))
       return void(lost_++);
     if (roce_opcode_info[bytes[42]] & ROCE_OP_READ_RESPONSE && drawn(harm_.marked))
       bytes[15] |= ROCE_ECN_CE;
     if (drawn(harm_.doubled))
-      put(at + kSlotNs * (1 + random_() % 100), to_responder, bytes);
+      wire_.put(at + kSlotNs * (1 + random_() % 100), to_responder, bytes);
     if (drawn(harm_.damaged)) {
       const size_t payload = 42 + random_() % (bytes.size() - 42);
       bytes[payload] ^= static_cast<uint8_t>(1U << random_() % 8);
     }
-    put(at + (drawn(harm_.reordered) ? kSlotNs * (1 + random_() % 20) : 0), to_responder,
-        std::move(bytes));
+    wire_.put(at + (drawn(harm_.reordered) ? kSlotNs * (1 + random_() % 20) : 0), to_responder,
+              std::move(bytes));
   }
-  uint64_t next_at() const { return packets_.empty() ? kNever : packets_.top().at; }
+  uint64_t next_at() const { return wire_.next_at(); }
 
   // What has arrived by now goes to its receiver.
   void deliver(uint64_t now, packet::Source &requester, packet::Source &responder) {
-    while (next_at() <= now) {
-      const Packet arrived = packets_.top();
-      packets_.pop();
+    wire_.deliver(now, [&](bool to_responder, const Bytes &bytes) {
       const roce_packet parsed =
-          packet::deliver_frame(arrived.to_responder ? responder : requester, now, arrived.bytes);
-      if (!arrived.to_responder && parsed.syndrome == ROCE_NAK << 5 && parsed.info & ROCE_OP_ACK)
+          packet::deliver_frame(to_responder ? responder : requester, now, bytes);
+      if (!to_responder && parsed.syndrome == ROCE_NAK << 5 && parsed.info & ROCE_OP_ACK)
         behind_naks_ += static_cast<uint32_t>(roce_psn_diff(next_psn_, parsed.psn));
-      if (!arrived.to_responder && (parsed.opcode & 31) == ROCE_RC_ATOMIC_ACKNOWLEDGE)
-        note_atomic(arrived.bytes, parsed);
-    }
+      if (!to_responder && (parsed.opcode & 31) == ROCE_RC_ATOMIC_ACKNOWLEDGE)
+        note_atomic(bytes, parsed);
+    });
   }
   void lose(std::set<Lost> what) { lose_ = std::move(what); }
   uint64_t lost() const { return lost_; }
@@ -89,23 +82,11 @@ public:
   const std::map<uint32_t, uint64_t> &originals() const { return originals_; }
 
 private:
-  struct Packet {
-    uint64_t at, number;
-    bool to_responder;
-    Bytes bytes;
-    bool operator<(const Packet &other) const {
-      return std::pair(at, number) > std::pair(other.at, other.number);
-    }
-  };
-
   bool drawn(double probability) {
     return std::uniform_real_distribution<>(0, 1)(random_) < probability;
   }
   bool first_of_qp(const Bytes &bytes) {
     return harm_.loss < 1 && qps_.insert(roce_be24(&bytes[42 + 4])).second;
-  }
-  void put(uint64_t at, bool to_responder, Bytes bytes) {
-    packets_.push({at, number_++, to_responder, std::move(bytes)});
   }
   void note_atomic(const Bytes &bytes, const roce_packet &parsed) {
     if (harm_.damaged > 0)
@@ -116,13 +97,13 @@ private:
 
   Harm harm_;
   std::mt19937_64 random_;
-  std::priority_queue<Packet> packets_;
+  test::Wire wire_;
   std::set<uint32_t> qps_;
   std::set<Lost> lose_;
   uint32_t next_psn_ = 0;
   uint64_t behind_naks_ = 0;
   std::map<uint32_t, uint64_t> originals_;
-  uint64_t free_at_[2] = {0, 0}, number_ = 0, lost_ = 0;
+  uint64_t free_at_[2] = {0, 0}, lost_ = 0;
 };
 
 inline void send_all(uint64_t now, packet::Source &source, bool to_responder, Network &network) {

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <mutex>
-#include <queue>
 #include <random>
 #include <set>
 #include <thread>
@@ -14,13 +13,13 @@
 #include <fmt/format.h>
 
 #include "generator/generator.h"
-#include "unit/outgoing.h"
+#include "unit/two_hosts.h"
 
 namespace xr::generator::generator_states_test {
 namespace {
 
 using packet::deliver_frame;
-using Bytes = std::vector<uint8_t>;
+using test::Bytes;
 
 constexpr uint64_t kDelayNs = 5'000;
 
@@ -28,18 +27,10 @@ class VirtualPort;
 
 // Two ports with a wire between them.
 struct VirtualNet {
-  struct Frame {
-    uint64_t at, number;
-    VirtualPort *to;
-    Bytes bytes;
-    bool operator<(const Frame &other) const {
-      return std::pair(at, number) > std::pair(other.at, other.number);
-    }
-  };
   std::mutex mutex; // of all
   std::array<VirtualPort *, 2> ports{};
-  std::priority_queue<Frame> wire;
-  uint64_t now = 1'000'000'000, frames = 0;
+  test::Wire wire;
+  uint64_t now = 1'000'000'000;
 
   void run_until(uint64_t end);
 };
@@ -86,8 +77,8 @@ public:
         Bytes bytes = bytes_of(out[i]);
         counts_.sent++;
         counts_.sent_bytes += bytes.size();
-        if (VirtualPort *to = net_.ports[1 - number_])
-          net_.wire.push({net_.now + kDelayNs, net_.frames++, to, std::move(bytes)});
+        if (net_.ports[1 - number_])
+          net_.wire.put(net_.now + kDelayNs, number_ == 0, std::move(bytes));
       }
   }
   void receive(const Bytes &bytes) {
@@ -119,17 +110,14 @@ private:
 void VirtualNet::run_until(uint64_t end) {
   const std::lock_guard guard(mutex);
   while (now < end) {
-    for (; !wire.empty() && wire.top().at <= now; wire.pop())
-      wire.top().to->receive(wire.top().bytes);
-    uint64_t next = wire.empty() ? end : std::min(end, wire.top().at);
+    wire.deliver(now, [&](bool right, const Bytes &bytes) { ports[right]->receive(bytes); });
+    uint64_t next = end;
     for (VirtualPort *port : ports)
       if (port) {
         port->send();
         next = std::min(next, port->wake_at());
       }
-    if (!wire.empty())
-      next = std::min(next, wire.top().at);
-    now = std::max(now + 1, next);
+    now = std::max(now + 1, std::min(next, wire.next_at()));
   }
 }
 

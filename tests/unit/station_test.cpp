@@ -3,21 +3,16 @@
 // over a network that loses what a test says.
 #include <gtest/gtest.h>
 
-#include <functional>
-#include <queue>
-
 #include "packet/neighbour.h"
 #include "station/station.h"
-#include "unit/outgoing.h"
+#include "unit/two_hosts.h"
 
 namespace xr::station::station_test {
 namespace {
 
-using Bytes = std::vector<uint8_t>;
-using packet::deliver_frame;
 using packet::ipv4;
+using test::Bytes;
 
-constexpr uint64_t kDelayNs = 5'000;
 constexpr uint64_t kMillisecond = 1'000'000;
 
 responder::ResponderOptions answers(unsigned host) {
@@ -39,40 +34,16 @@ StationFlow flow_to(unsigned from, unsigned to, uint32_t qp, uint64_t bytes = 20
   return made;
 }
 
-// Two stations with a wire between them.
-class Stations : public testing::Test {
+class Stations : public test::TwoHosts {
 protected:
   Station a_{{.responder = answers(1), .line_bits = 1e10}},
       b_{{.responder = answers(2), .line_bits = 1e10}};
 
+  packet::Source &host(bool b) override { return b ? b_ : a_; }
   void SetUp() override {
     a_.set_flows({flow_to(1, 2, 0x11), flow_to(1, 2, 0x12)});
     b_.set_flows({flow_to(2, 1, 0x21)});
   }
-  void send(Station &from, bool to_b) {
-    std::vector<packet::Outgoing> out(16);
-    while (const size_t count = from.next(now_, out))
-      for (size_t i = 0; i < count; i++)
-        if (Bytes bytes = bytes_of(out[i]); !lose_ || !lose_(to_b, bytes))
-          wire_.push({now_ + kDelayNs, number_++, to_b, std::move(bytes)});
-  }
-  void deliver() {
-    for (; !wire_.empty() && wire_.top().at <= now_; wire_.pop()) {
-      const Frame &frame = wire_.top();
-      deliver_frame(frame.to_b ? b_ : a_, now_, frame.bytes);
-    }
-  }
-  void run_until(uint64_t end) {
-    for (; now_ < end;) {
-      deliver();
-      send(a_, true);
-      send(b_, false);
-      const uint64_t next =
-          std::min({a_.wake_at(), b_.wake_at(), wire_.empty() ? kNever : wire_.top().at, end});
-      now_ = std::max(now_ + 1, next);
-    }
-  }
-  void run_for(uint64_t ns) { run_until(now_ + ns); }
 
   // What the other station counted of the flow with this QPN.
   static responder::ConnectionCounts seen(const Station &station, uint32_t qp) {
@@ -94,18 +65,6 @@ protected:
     station.expect_start(at);
     station.start(flows, at);
   }
-
-  struct Frame {
-    uint64_t at, number;
-    bool to_b;
-    Bytes bytes;
-    bool operator<(const Frame &other) const {
-      return std::pair(at, number) > std::pair(other.at, other.number);
-    }
-  };
-  std::function<bool(bool to_b, const Bytes &)> lose_;
-  std::priority_queue<Frame> wire_;
-  uint64_t now_ = 1, number_ = 0;
 };
 
 TEST_F(Stations, FlowsBeginAtTheirTimeAndCompleteWhatTheyBegan) {

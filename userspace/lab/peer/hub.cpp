@@ -27,7 +27,7 @@ void Hub::clear() {
 responder::Receiver::Answer Hub::requested(const packet::CmMessage &request) {
   constexpr uint16_t kInvalidServiceId = 8; // IBA vol. 1, 12.6.7.2
   if (!service_ || request.service_id != service_)
-    return {.reject = kInvalidServiceId, .private_data = {}, .qp = {}};
+    return {.reject = kInvalidServiceId, .qp = {}};
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "names/names.h"
+#include "packet/message.h"
 #include "parse/address.h"
 #include "parse/value.h"
 
@@ -29,6 +30,23 @@ template <auto Member> Status parse_size(PeerDraft &draft, WordReader &words) {
   return {};
 }
 
+// A word without a value, of the test or of what is around it.
+template <auto Flag> auto &flag_of(auto &spec) {
+  if constexpr (std::is_same_v<decltype(Flag), bool PerftestPlan::*>)
+    return spec.plan.*Flag;
+  else
+    return spec.*Flag;
+}
+
+template <auto Flag> Status parse_flag(PeerDraft &draft, WordReader &) {
+  flag_of<Flag>(draft.spec) = true;
+  return {};
+}
+
+template <auto Flag> Said say_flag(const PeerSpec &spec) {
+  return flag_of<Flag>(spec) ? Said{""} : Said();
+}
+
 Status parse_qps(PeerDraft &draft, WordReader &words) {
   draft.spec.qps =
       static_cast<uint32_t>(XR_TRY(parse::integer(words.take(), 1, kMostQps, "a number of QPs")));
@@ -43,26 +61,6 @@ Status parse_iterations(PeerDraft &draft, WordReader &words) {
 
 Status parse_for(PeerDraft &draft, WordReader &words) {
   draft.spec.plan.duration_ns = XR_TRY(parse::duration_above_0(words.take()));
-  return {};
-}
-
-Status parse_both_ways(PeerDraft &draft, WordReader &) {
-  draft.spec.plan.both_ways = true;
-  return {};
-}
-
-Status parse_all(PeerDraft &draft, WordReader &) {
-  draft.spec.plan.all_sizes = true;
-  return {};
-}
-
-Status parse_cm(PeerDraft &draft, WordReader &) {
-  draft.spec.cm = true;
-  return {};
-}
-
-Status parse_once(PeerDraft &draft, WordReader &) {
-  draft.spec.once = true;
   return {};
 }
 
@@ -131,11 +129,6 @@ template <auto Member> Status parse_every(PeerDraft &draft, WordReader &words) {
   return {};
 }
 
-Status parse_no_cnp(PeerDraft &draft, WordReader &) {
-  draft.spec.no_cnp = true;
-  return {};
-}
-
 Status parse_reject(PeerDraft &draft, WordReader &words) {
   const std::string word = words.take();
   draft.spec.reject = names::cm_reason(word);
@@ -177,10 +170,6 @@ Said say_answers(const PeerSpec &s) {
   return all;
 }
 
-std::string transport_word(uint8_t transport) {
-  return transport == ROCE_UC ? "uc" : transport == ROCE_UD ? "ud" : "rc";
-}
-
 Said say_faults(const PeerSpec &s) {
   flow::Flow flow;
   flow.faults = s.faults;
@@ -197,8 +186,8 @@ constexpr parse::Word<PeerDraft> kTest[] = {
      }},
     {{"all", "size", "all", "",
       "a client: sizes of 2 bytes to 8 MiB, one after another, as with -a"},
-     parse_all,
-     [](const PeerSpec &s) { return s.plan.all_sizes ? Said{""} : Said(); }},
+     parse_flag<&PerftestPlan::all_sizes>,
+     say_flag<&PerftestPlan::all_sizes>},
     {{"iters", "amount", "iters 1000", "N",
       "messages of each QP; default 1000, of write_bw 5000; a server sends as many as come"},
      parse_iterations,
@@ -212,13 +201,13 @@ constexpr parse::Word<PeerDraft> kTest[] = {
      parse_qps,
      [](const PeerSpec &s) { return say_if(s.qps != 1, "{}", s.qps); }},
     {{"both-ways", "", "both-ways", "", "both sides send, as with -b"},
-     parse_both_ways,
-     [](const PeerSpec &s) { return s.plan.both_ways ? Said{""} : Said(); }},
+     parse_flag<&PerftestPlan::both_ways>,
+     say_flag<&PerftestPlan::both_ways>},
     {{"transport", "", "transport uc", "rc|uc|ud",
       "of the client's QPs; default rc; a server sees it in what comes"},
      parse_transport,
      [](const PeerSpec &s) {
-       return say_if(s.plan.transport != ROCE_RC, "{}", transport_word(s.plan.transport));
+       return say_if(s.plan.transport != ROCE_RC, "{}", packet::transport_name(s.plan.transport));
      }},
     {{"depth", "", "depth 16", "N", "messages of a QP that are outstanding; default 128"},
      parse_depth,
@@ -238,11 +227,11 @@ constexpr parse::Word<PeerDraft> kPlace[] = {
        return say_if(s.listen.has_value(), "{}", parse::address_text(s.listen.value_or(Address{})));
      }},
     {{"cm", "", "cm", "", "the client connects by RDMA CM, as with -R; a server answers both"},
-     parse_cm,
-     [](const PeerSpec &s) { return s.cm ? Said{""} : Said(); }},
+     parse_flag<&PeerSpec::cm>,
+     say_flag<&PeerSpec::cm>},
     {{"once", "", "once", "", "a server ends after one test"},
-     parse_once,
-     [](const PeerSpec &s) { return s.once ? Said{""} : Said(); }},
+     parse_flag<&PeerSpec::once>,
+     say_flag<&PeerSpec::once>},
     {{"pmtu", "", "pmtu 4096", "256|512|1024|2048|4096",
       "the largest PMTU; the two sides take the lesser of theirs; default 1024"},
      parse_pmtu,
@@ -282,8 +271,8 @@ constexpr parse::Word<PeerDraft> kFaults[] = {
      parse_every<&PeerSpec::cnp_every>,
      [](const PeerSpec &s) { return say_if(s.cnp_every > 0, "{}", s.cnp_every); }},
     {{"no-cnp", "", "no-cnp", "", "no CNP, not for CE marks either"},
-     parse_no_cnp,
-     [](const PeerSpec &s) { return s.no_cnp ? Said{""} : Said(); }},
+     parse_flag<&PeerSpec::no_cnp>,
+     say_flag<&PeerSpec::no_cnp>},
     {{"reject", "", "reject no-qp", "REASON",
       "a server rejects RDMA CM's requests: a reason by name or number"},
      parse_reject,
@@ -353,12 +342,9 @@ Status check(PeerSpec &spec, const parse::Claims &given) {
     return Error{"all is a client's: a server sees the sizes in what comes", "without all"};
   if (latency && plan.both_ways)
     return Error{"a test of latency goes both ways by itself", "without both-ways"};
-  if (plan.transport != ROCE_RC && plan.test && plan.test != PerftestTest::SendBw &&
-      plan.test != PerftestTest::SendLat) {
-    const bool write = plan.test == PerftestTest::WriteBw || plan.test == PerftestTest::WriteLat;
-    if (plan.transport == ROCE_UD || !write)
-      return Error{"this transport has no such message", "transport rc"};
-  }
+  if (plan.transport != ROCE_RC && plan.test && !is_send(*plan.test) &&
+      (plan.transport == ROCE_UD || is_answered(*plan.test)))
+    return Error{"this transport has no such message", "transport rc"};
   if ((spec.tool == Tool::RdmaClient) != plan.client && spec.tool >= Tool::RdmaClient &&
       spec.tool <= Tool::RdmaServer)
     return plan.client ? Error{"rdma_server is a server", "rdma_client 192.0.2.2"}

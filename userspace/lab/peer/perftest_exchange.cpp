@@ -60,16 +60,13 @@ Result<uint32_t> read_mtu(std::span<const uint8_t> record, uint32_t own) {
   return std::min(theirs, own);
 }
 
-uint64_t &number_at(PerftestReport &report, size_t number, uint64_t &bits) {
-  return number == 0 ? report.size : number == 1 ? report.iterations : bits;
-}
-
 void set_number(PerftestReport &report, size_t number, uint64_t value) {
-  uint64_t bits = 0;
-  number_at(report, number, bits) = value;
+  uint64_t *const counts[] = {&report.size, &report.iterations};
   double *const doubles[] = {&report.peak, &report.average, &report.message_rate};
-  if (number >= 2)
-    *doubles[number - 2] = std::bit_cast<double>(value);
+  if (number < std::size(counts))
+    *counts[number] = value;
+  else
+    *doubles[number - std::size(counts)] = std::bit_cast<double>(value);
 }
 
 uint64_t number_of(const PerftestReport &report, size_t number) {
@@ -258,7 +255,7 @@ PerftestClient::PerftestClient(PerftestTest test, uint32_t qps, bool both_ways, 
 
 // Barriers and reports around the traffic of one size.
 void PerftestClient::plan_size(PerftestTest test, bool both_ways, uint32_t size, bool several) {
-  const bool sends = test == PerftestTest::SendBw || test == PerftestTest::SendLat;
+  const bool sends = is_send(test);
   const bool latency = is_latency(test);
   if (sends || both_ways)
     plan(Part::Barrier);
@@ -272,7 +269,6 @@ void PerftestClient::plan_size(PerftestTest test, bool both_ways, uint32_t size,
 }
 
 void PerftestClient::plan_all(PerftestTest test, uint32_t qps, bool both_ways, uint32_t sizes) {
-  using enum PerftestTest;
   for (const Part part : {Part::Version, Part::Cycle, Part::Line, Part::Mtu})
     plan(part);
   if (cm_) {
@@ -280,7 +276,7 @@ void PerftestClient::plan_all(PerftestTest test, uint32_t qps, bool both_ways, u
     plan(Part::ConnectCm);
     plan(Part::Nothing);
   }
-  const bool sends = test == SendBw || test == SendLat;
+  const bool sends = is_send(test);
   if (is_latency(test) && !sends)
     plan(Part::Barrier);
   for (uint32_t i = 0; i < qps; i++)
@@ -299,7 +295,7 @@ void PerftestClient::plan_all(PerftestTest test, uint32_t qps, bool both_ways, u
     for (uint32_t i = 0; i < kNumbers; i++)
       plan(Part::Number, i);
   }
-  if (test == WriteLat)
+  if (test == PerftestTest::WriteLat)
     return;
   plan(Part::Barrier);
   if (!cm_)
@@ -312,52 +308,49 @@ Result<std::optional<PerftestClient::Step>> PerftestClient::next() {
     Step step;
     switch (now.part) {
     case Part::Version:
-      return std::optional(Step{version_bytes(), kVersionBytes});
+      step.say = version_bytes();
+      break;
     case Part::Cycle:
     case Part::Line:
       put(step.say, now.part == Part::Cycle ? kCycleBytes : kLineBytes, 4);
-      step.await = 4;
-      return std::optional(step);
+      break;
     case Part::Mtu:
       step.say = mtu_bytes(pmtu_);
-      step.await = step.say.size();
-      return std::optional(step);
+      break;
     case Part::Key:
       if (facts_.own.size() <= now.number)
         facts_.own.push_back(calls_.make(now.number));
       [[fallthrough]];
     case Part::KeyAgain:
       step.say = key_bytes(facts_.own[now.number], cm_);
-      step.await = step.say.size();
-      return std::optional(step);
+      break;
     case Part::Nothing:
       step.say = key_bytes(PerftestKey{}, cm_);
-      step.await = step.say.size();
-      return std::optional(step);
+      break;
     case Part::Barrier:
       // Before the first key: of a test of latency, the key that follows.
       if (facts_.own.empty())
         facts_.own.push_back(calls_.make(0));
       step.say = key_bytes(facts_.own.front(), cm_);
-      step.await = step.say.size();
-      return std::optional(step);
+      break;
     case Part::Number:
       put(step.say, number_of(own_, now.number), 8);
-      step.await = 8;
-      return std::optional(step);
+      break;
     case Part::Done:
       at_++;
       return std::optional(Step{Bytes(std::begin(kDone), std::end(kDone)), 0});
     case Part::ConnectCm:
       XR_TRY(calls_.connect_cm());
-      break;
+      continue;
     case Part::Connect:
       calls_.connect(facts_);
-      break;
+      continue;
     case Part::Run:
       own_ = XR_TRY(calls_.run(now.number));
-      break;
+      continue;
     }
+    step.await = step.say.size(); // the answer is as long
+    return std::optional(step);
   }
   return std::optional<Step>();
 }

@@ -112,6 +112,13 @@ inline constexpr std::string_view kPerftestTests[] = {"write_bw",  "read_bw",   
                                                       "atomic_bw", "write_lat", "read_lat",
                                                       "send_lat",  "atomic_lat"};
 constexpr bool is_latency(PerftestTest test) { return test >= PerftestTest::WriteLat; }
+constexpr bool is_send(PerftestTest test) {
+  return test == PerftestTest::SendBw || test == PerftestTest::SendLat;
+}
+// READs and atomics: by more than an ACK.
+constexpr bool is_answered(PerftestTest test) {
+  return !is_send(test) && test != PerftestTest::WriteBw && test != PerftestTest::WriteLat;
+}
 
 // The client: what it says next, and what comes for it.
 class PerftestClient {
@@ -128,8 +135,8 @@ public:
   PerftestClient(PerftestTest test, uint32_t qps, bool both_ways, uint32_t sizes, uint32_t pmtu,
                  bool cm, Calls calls);
 
-  // The steps in their order: what to send, and the length of the answer to await. An empty answer:
-  // none is awaited. nullopt: it is over.
+  // The steps in their order: what to send, and the length of the answer to await; 0: none comes.
+  // nullopt: it is over.
   struct Step {
     Bytes say;
     size_t await = 0;

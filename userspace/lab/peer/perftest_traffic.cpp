@@ -56,11 +56,6 @@ void PerftestTraffic::use(const std::vector<uint32_t> &qps,
   }
 }
 
-responder::Receiver::Answer PerftestTraffic::requested(const packet::CmMessage &) {
-  constexpr uint16_t kInvalidServiceId = 8;
-  return {.reject = kInvalidServiceId, .private_data = {}, .qp = {}};
-}
-
 Verb PerftestTraffic::verb() const {
   using enum PerftestTest;
   switch (plan_.test.value_or(SendBw)) {
@@ -117,7 +112,7 @@ void PerftestTraffic::begin(uint64_t now, bool two_way) {
   }
   if (plan_.test == PerftestTest::WriteLat && size_) {
     if (two_way && !ends_.front().posted)
-      answer(now, ends_.front());
+      post(now, ends_.front());
     return;
   }
   if (plan_.both_ways && two_way && size_ && plan_.iterations) {
@@ -268,12 +263,6 @@ void PerftestTraffic::look(uint64_t now, End &end) {
     post(now, end);
 }
 
-// The first message of a server that sends first.
-void PerftestTraffic::answer(uint64_t now, End &end) {
-  mirrors_ = true;
-  post(now, end);
-}
-
 void PerftestTraffic::wake(uint64_t now) {
   if (plan_.client) {
     wake_at_ = kNever;
@@ -327,11 +316,10 @@ void PerftestTraffic::probe(uint64_t now) {
 void PerftestTraffic::finish_if_done(uint64_t now) {
   if (!plan_.client || over_ || lasts(now))
     return;
-  for (const End &end : ends_) {
+  for (const End &end : ends_)
     if (end.done < end.posted || end.posted < plan_.iterations)
       return;
-    // Time is up: the last message of a ping-pong has no answer.
-  }
+  // When time is up, the last message of a ping-pong has no answer.
   const bool awaits =
       plan_.test == PerftestTest::SendLat || (plan_.both_ways && verb() == Verb::Send);
   if (awaits && plan_.iterations && result_.arrived < plan_.iterations * ends_.size())

@@ -69,7 +69,6 @@ public:
   void event(uint64_t now, const station::QpEvent &event) override;
   void wake(uint64_t now) override;
   uint64_t wake_at() const override { return over_ ? kNever : wake_at_; }
-  responder::Receiver::Answer requested(const packet::CmMessage &request) override;
 
 private:
   struct End {
@@ -85,7 +84,6 @@ private:
   void fill(uint64_t now, End &end);
   void sent(uint64_t now, End &end);
   void arrived(uint64_t now, End &end, const responder::Arrived &message);
-  void answer(uint64_t now, End &end);
   void look(uint64_t now, End &end);
   const uint8_t *ending(uint64_t number);
   void probe(uint64_t now);

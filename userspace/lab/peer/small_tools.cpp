@@ -50,11 +50,6 @@ Result<PerftestKey> parse_pingpong(std::span<const uint8_t> bytes) {
                "ibv_rc_pingpong -g 1"};
 }
 
-responder::Receiver::Answer ToolTraffic::requested(const packet::CmMessage &) {
-  constexpr uint16_t kInvalidServiceId = 8;
-  return {.reject = kInvalidServiceId, .private_data = {}, .qp = {}};
-}
-
 void ToolTraffic::failed(const QpEvent &event) {
   result_.failed_qps++;
   result_.syndrome = event.syndrome;

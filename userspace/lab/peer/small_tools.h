@@ -38,7 +38,6 @@ public:
   virtual bool leaves() const { return false; }
   bool over() const { return over_; }
   const ToolResult &result() const { return result_; }
-  responder::Receiver::Answer requested(const packet::CmMessage &request) override;
 
 protected:
   void failed(const station::QpEvent &event);

@@ -23,7 +23,7 @@ CmMessage reply(CmKind kind, const CmMessage &to, uint32_t own_id) {
   return message;
 }
 
-CmMessage rep(const CmMessage &request, const CmConnection &connection, const Memory *memory) {
+CmMessage rep(const CmMessage &request, const Connected &connection, const Memory *memory) {
   CmMessage message = reply(CmKind::Rep, request, connection.own_id);
   message.qpn = connection.own_qp;
   message.psn = connection.psn;
@@ -31,9 +31,7 @@ CmMessage rep(const CmMessage &request, const CmConnection &connection, const Me
   constexpr uint8_t kResults = Connection::kMaxAtomicResults;
   message.responder_resources = std::min(request.initiator_depth, kResults);
   message.initiator_depth = std::min(request.responder_resources, kResults);
-  if (!connection.private_data.empty())
-    message.private_data = connection.private_data;
-  else if (memory)
+  if (memory)
     message.private_data =
         packet::cm_memory({memory->spec().rkey, memory->spec().va, memory->spec().size});
   return message;
@@ -63,7 +61,7 @@ CmReaction CmListener::receive(const packet::Address &peer, const CmMessage &mes
 
 CmReaction CmListener::request(const packet::Address &peer, const CmMessage &message,
                                RespondCounts &counts) {
-  if (const CmConnection *known = connections_.find({peer, message.local_id}))
+  if (const Connected *known = connections_.find({peer, message.local_id}))
     return {rep(message, *known, options_.memory), {}, {}};
   if (options_.cm_reject)
     return reject(message, *options_.cm_reject, counts);
@@ -79,7 +77,7 @@ CmReaction CmListener::request(const packet::Address &peer, const CmMessage &mes
   if (!qp)
     return reject(message, kNoQp, counts);
   counts.cm_connections++;
-  const CmConnection made = accept(peer, message, *qp, answer.private_data);
+  const Connected made = accept(peer, message, *qp);
   return {rep(message, made, options_.memory), made, {}};
 }
 
@@ -90,10 +88,8 @@ CmReaction CmListener::reject(const CmMessage &message, uint16_t reason, Respond
   return {rejection, {}, {}};
 }
 
-CmConnection CmListener::accept(const packet::Address &peer, const CmMessage &message, uint32_t qp,
-                                const std::vector<uint8_t> &private_data) {
-  CmConnection made;
-  made.private_data = private_data;
+Connected CmListener::accept(const packet::Address &peer, const CmMessage &message, uint32_t qp) {
+  Connected made;
   made.peer_id = message.local_id;
   made.own_id = next_id_++;
   made.peer_qp = message.qpn;
@@ -108,11 +104,11 @@ CmConnection CmListener::accept(const packet::Address &peer, const CmMessage &me
   return made;
 }
 
-std::optional<CmConnection> CmListener::forget(const packet::Address &peer, uint32_t peer_id) {
-  const CmConnection *known = connections_.find({peer, peer_id});
+std::optional<Connected> CmListener::forget(const packet::Address &peer, uint32_t peer_id) {
+  const Connected *known = connections_.find({peer, peer_id});
   if (!known)
     return {};
-  const CmConnection ended = *known;
+  const Connected ended = *known;
   qps_.erase(ended.own_qp);
   connections_.erase({peer, peer_id});
   return ended;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The passive side of RDMA CM: accepts every connection while there is room (IBA vol. 1, 12.9).
+// The passive side of RDMA CM: accepts connections while there is room, unless the receiver rejects
+// them (IBA vol. 1, 12.9).
 #pragma once
 
 #include <cstdint>
@@ -13,14 +14,9 @@
 
 namespace xr::responder {
 
-// A connection negotiated by REQ and REP.
-struct CmConnection : Connected {
-  std::vector<uint8_t> private_data; // of the REP
-};
-
 struct CmReaction {
   std::optional<packet::CmMessage> answer;
-  std::optional<CmConnection> made, ended;
+  std::optional<Connected> made, ended;
 };
 
 class CmListener {
@@ -31,18 +27,17 @@ public:
                      RespondCounts &counts);
 
   // A connection that this side ends.
-  std::optional<CmConnection> forget(const packet::Address &peer, uint32_t peer_id);
+  std::optional<Connected> forget(const packet::Address &peer, uint32_t peer_id);
 
 private:
   CmReaction request(const packet::Address &peer, const packet::CmMessage &message,
                      RespondCounts &counts);
   CmReaction reject(const packet::CmMessage &message, uint16_t reason, RespondCounts &counts);
-  CmConnection accept(const packet::Address &peer, const packet::CmMessage &message, uint32_t qp,
-                      const std::vector<uint8_t> &private_data);
+  Connected accept(const packet::Address &peer, const packet::CmMessage &message, uint32_t qp);
   std::optional<uint32_t> free_qp();
 
   const ResponderOptions &options_;
-  packet::PeerMap<CmConnection> connections_; // by the peer's address and communication ID
+  packet::PeerMap<Connected> connections_; // by the peer's address and communication ID
   std::unordered_set<uint32_t> qps_;
   std::mt19937_64 random_;
   uint32_t next_qp_, next_id_;

@@ -44,11 +44,9 @@ public:
   virtual void payload(uint32_t qp, uint64_t offset, std::span<const uint8_t> bytes) = 0;
   virtual void arrived(const Arrived &message) = 0;
 
-  // RDMA CM. What a REQ gets: a REJ with this reason, or a REP with this private data and the QP's
-  // number.
+  // RDMA CM. What a REQ gets: a REJ with this reason, or a REP with the QP's number.
   struct Answer {
     std::optional<uint16_t> reject;
-    std::vector<uint8_t> private_data;
     std::optional<uint32_t> qp; // nullopt: the responder chooses one
   };
   virtual Answer requested(const packet::CmMessage &request) = 0;

@@ -36,6 +36,12 @@ std::vector<responder::Connected> connected_of(const QpEnds &ends) {
   return all;
 }
 
+// nullptr: its QP is closed.
+auto *slot_of(auto &slots, uint32_t qp) {
+  const auto found = slots.find(qp);
+  return found == slots.end() ? nullptr : &found->second;
+}
+
 } // namespace
 
 QueuePairs::QueuePairs(const QueuePairOptions &options)
@@ -61,7 +67,7 @@ uint32_t QueuePairs::random_psn() {
 flow::Flow QueuePairs::flow_of(const QpEnds &ends) const {
   flow::Flow flow;
   flow.path = ends.path;
-  flow.path.tos = options_.tos;
+  flow.path.tos = ROCE_ECN_ECT0;
   flow.transport = *ends.transport;
   flow.verb = packet::Verb::Send;
   flow.qp = ends.peer_qp;
@@ -146,43 +152,42 @@ void QueuePairs::close_all() {
 }
 
 void QueuePairs::receives(uint32_t qp, uint64_t count) {
-  if (const auto found = slots_.find(qp); found != slots_.end())
-    found->second.receives = count;
+  if (Slot *slot = slot_of(slots_, qp))
+    slot->receives = count;
 }
 
 void QueuePairs::keep(uint32_t qp, size_t bytes) {
-  if (const auto found = slots_.find(qp); found != slots_.end())
-    found->second.keep = bytes;
+  if (Slot *slot = slot_of(slots_, qp))
+    slot->keep = bytes;
 }
 
 void QueuePairs::set_rkey(uint32_t qp, uint32_t rkey) {
-  if (const auto found = slots_.find(qp); found != slots_.end())
-    found->second.ends.rkey = rkey;
+  if (Slot *slot = slot_of(slots_, qp))
+    slot->ends.rkey = rkey;
 }
 
 uint64_t QueuePairs::outstanding(uint32_t qp) const {
-  const auto found = slots_.find(qp);
-  return found == slots_.end() ? 0 : found->second.outstanding;
+  const Slot *slot = slot_of(slots_, qp);
+  return slot ? slot->outstanding : 0;
 }
 
 const QpEnds &QueuePairs::ends(uint32_t qp) const {
   static const QpEnds kNone;
-  const auto found = slots_.find(qp);
-  return found == slots_.end() ? kNone : found->second.ends;
+  const Slot *slot = slot_of(slots_, qp);
+  return slot ? slot->ends : kNone;
 }
 
 void QueuePairs::post(uint64_t now, uint32_t qp, const requester::Post &post) {
-  const auto found = slots_.find(qp);
-  if (found == slots_.end())
+  Slot *slot = slot_of(slots_, qp);
+  if (!slot)
     return;
-  Slot &slot = found->second;
-  slot.outstanding++;
+  slot->outstanding++;
   requester::Post made = post;
   if (!made.rkey)
-    made.rkey = slot.ends.rkey;
+    made.rkey = slot->ends.rkey;
   if (options_.rkey)
     made.rkey = *options_.rkey;
-  slot.group->source->post(now, slot.index, made);
+  slot->group->source->post(now, slot->index, made);
 }
 
 Reaction QueuePairs::reaction() const {
@@ -200,10 +205,10 @@ void QueuePairs::forget_counts() {
 
 // A request that begins at a PSN that one before it had.
 void QueuePairs::watch(uint64_t now, const roce_packet &packet) {
-  const auto found = slots_.find(roce_key_qp(&packet.key));
-  if (found == slots_.end())
+  Slot *slot = slot_of(slots_, roce_key_qp(&packet.key));
+  if (!slot)
     return;
-  std::optional<uint32_t> &newest = found->second.newest;
+  std::optional<uint32_t> &newest = slot->newest;
   reaction_.last_request_ns = now;
   if (newest && roce_psn_diff(packet.psn, *newest) <= 0) {
     reaction_.rounds++;
@@ -212,7 +217,7 @@ void QueuePairs::watch(uint64_t now, const roce_packet &packet) {
     reaction_.last_again_ns = now;
   }
   const uint32_t answers = packet.info & ROCE_OP_READ_REQUEST && packet.dma_len
-                               ? (packet.dma_len - 1) / found->second.ends.pmtu
+                               ? (packet.dma_len - 1) / slot->ends.pmtu
                                : 0;
   newest = roce_psn_add(packet.psn, answers);
 }
@@ -327,36 +332,28 @@ size_t QueuePairs::send_mads(uint64_t now, std::span<packet::Outgoing> out) {
 // RDMA CM from the peer, and what comes over the QPs.
 
 bool QueuePairs::take_receive(uint32_t qp) {
-  const auto found = slots_.find(qp);
-  if (found == slots_.end() || !found->second.receives)
+  Slot *slot = slot_of(slots_, qp);
+  if (!slot || !slot->receives)
     return false;
-  if (found->second.receives != kUnlimited)
-    found->second.receives--;
+  if (slot->receives != kUnlimited)
+    slot->receives--;
   return true;
 }
 
 void QueuePairs::payload(uint32_t qp, uint64_t offset, std::span<const uint8_t> bytes) {
-  const auto found = slots_.find(qp);
-  if (found == slots_.end() || offset >= found->second.keep)
+  Slot *slot = slot_of(slots_, qp);
+  if (!slot || offset >= slot->keep)
     return;
-  Slot &slot = found->second;
-  const size_t count = std::min<size_t>(bytes.size(), slot.keep - offset);
-  slot.bytes.resize(offset + count);
-  std::copy_n(bytes.begin(), count, slot.bytes.begin() + static_cast<ptrdiff_t>(offset));
+  const size_t count = std::min<size_t>(bytes.size(), slot->keep - offset);
+  slot->bytes.resize(offset + count);
+  std::copy_n(bytes.begin(), count, slot->bytes.begin() + static_cast<ptrdiff_t>(offset));
 }
 
 void QueuePairs::arrived(const responder::Arrived &message) {
-  Event event;
-  event.event.kind = QpEvent::Kind::Arrived;
-  event.event.qp = message.qp;
-  event.event.message = message;
-  events_.push(std::move(event));
+  events_.push({{.kind = QpEvent::Kind::Arrived, .qp = message.qp, .message = message}, {}});
 }
 
 responder::Receiver::Answer QueuePairs::requested(const packet::CmMessage &request) {
-  constexpr uint16_t kInvalidServiceId = 8; // IBA vol. 1, 12.6.7.2
-  if (!program_)
-    return {.reject = kInvalidServiceId, .private_data = {}, .qp = {}};
   Answer answer = program_->requested(request);
   answer.qp = new_qp();
   return answer;
@@ -373,38 +370,29 @@ void QueuePairs::connected(const responder::Connected &connected, const packet::
               .pmtu = connected.pmtu,
               .own_id = connected.own_id,
               .peer_id = connected.peer_id};
-  Event event;
-  event.event.kind = QpEvent::Kind::Connected;
-  event.event.qp = ends.qp;
-  event.ends = std::make_unique<QpEnds>(ends);
-  event.request = std::make_unique<packet::CmMessage>(request);
-  events_.push(std::move(event));
+  events_.push({{.kind = QpEvent::Kind::Connected, .qp = ends.qp}, std::make_unique<QpEnds>(ends)});
 }
 
 void QueuePairs::disconnected(uint32_t own_qp) { tell(QpEvent::Kind::Disconnected, own_qp); }
 
 void QueuePairs::completed(const flow::Flow &flow) {
-  const auto found = slots_.find(*flow.src_qp);
-  if (found == slots_.end())
+  Slot *slot = slot_of(slots_, *flow.src_qp);
+  if (!slot)
     return;
-  found->second.outstanding--;
+  slot->outstanding--;
   tell(QpEvent::Kind::Sent, *flow.src_qp);
 }
 
 void QueuePairs::failed(const flow::Flow &flow, uint8_t syndrome) {
-  const auto found = slots_.find(*flow.src_qp);
-  if (found == slots_.end())
+  Slot *slot = slot_of(slots_, *flow.src_qp);
+  if (!slot)
     return;
-  found->second.outstanding = 0;
+  slot->outstanding = 0;
   tell(QpEvent::Kind::Failed, *flow.src_qp, syndrome);
 }
 
 void QueuePairs::tell(QpEvent::Kind kind, uint32_t qp, uint8_t syndrome) {
-  Event event;
-  event.event.kind = kind;
-  event.event.qp = qp;
-  event.event.syndrome = syndrome;
-  events_.push(std::move(event));
+  events_.push({{.kind = kind, .qp = qp, .syndrome = syndrome}, {}});
 }
 
 // Events of QPs that are closed meanwhile are dropped.
@@ -415,18 +403,12 @@ void QueuePairs::handle_events(uint64_t now) {
     QpEvent &told = event.event;
     if (told.kind == QpEvent::Kind::Connected)
       open({*event.ends});
-    const auto found = slots_.find(told.qp);
-    if (found == slots_.end() && told.kind != QpEvent::Kind::Refused)
+    const Slot *slot = slot_of(slots_, told.qp);
+    if (!slot && told.kind != QpEvent::Kind::Refused)
       continue;
-    told.request = event.request.get();
-    if (told.kind == QpEvent::Kind::Connected || told.kind == QpEvent::Kind::Opened)
-      told.ends = &found->second.ends;
     if (told.kind == QpEvent::Kind::Arrived)
-      told.bytes = found->second.bytes;
-    if (program_)
-      program_->event(now, told);
-    else if (told.kind == QpEvent::Kind::Disconnected)
-      close(told.qp);
+      told.bytes = slot->bytes;
+    program_->event(now, told);
   }
 }
 
@@ -479,7 +461,7 @@ void QueuePairs::receive(uint64_t now, std::span<const uint8_t> frame, roce_clas
 // Answers and requests are first in turn. Nothing is closed while a packet of its is in `out`.
 size_t QueuePairs::next(uint64_t now, std::span<packet::Outgoing> out) {
   handle_events(now);
-  if (program_ && program_->wake_at() <= now)
+  if (program_->wake_at() <= now)
     program_->wake(now);
   advance_connectors(now);
   size_t count = send_mads(now, out);
@@ -503,14 +485,14 @@ size_t QueuePairs::next(uint64_t now, std::span<packet::Outgoing> out) {
 uint64_t QueuePairs::wake_at() const {
   if (!events_.empty())
     return 0;
-  uint64_t at = std::min(responder_.wake_at(), answer_faults_.wake_at());
+  uint64_t at = std::min({responder_.wake_at(), answer_faults_.wake_at(), program_->wake_at()});
   for (const auto &group : groups_)
     at = std::min(at, group->source->wake_at());
   for (const Leaving &each : leaving_)
     at = std::min(at, each.due);
   for (const Connecting &each : connecting_)
     at = std::min(at, !each.settled && each.connector->settled() ? 0 : each.connector->wake_at());
-  return program_ ? std::min(at, program_->wake_at()) : at;
+  return at;
 }
 
 } // namespace xr::station

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -39,9 +38,9 @@ struct QpEvent {
     Sent,         // the oldest message that was posted is complete
     Failed,       // `syndrome`: of the NAK that ended it; 0: no answer came
     Arrived,      // `message`; of a SEND its first bytes in `bytes`
-    Connected,    // by the peer, over RDMA CM: `ends`, `request`
+    Connected,    // by the peer, over RDMA CM
     Disconnected, // by the peer
-    Opened,       // connect(): its QP is connected: `ends`
+    Opened,       // connect(): its QP is connected
     Refused,      // connect(): it is not
   };
   Kind kind = Kind::Sent;
@@ -49,8 +48,6 @@ struct QpEvent {
   uint8_t syndrome = 0;
   responder::Arrived message = {};
   std::span<const uint8_t> bytes = {};
-  const QpEnds *ends = nullptr;
-  const packet::CmMessage *request = nullptr;
 };
 
 // What the peer's requests did since forget_counts(): a round is a request that does not come after
@@ -70,8 +67,10 @@ public:
   // At the time that the program asked for; kNever: at no time.
   virtual void wake(uint64_t /*now*/) {}
   virtual uint64_t wake_at() const { return kNever; }
-  // The answer to a REQ.
-  virtual responder::Receiver::Answer requested(const packet::CmMessage &request) = 0;
+  // The answer to a REQ: a REP.
+  virtual responder::Receiver::Answer requested(const packet::CmMessage & /*request*/) {
+    return {};
+  }
 };
 
 struct QueuePairOptions {
@@ -81,7 +80,6 @@ struct QueuePairOptions {
   std::vector<AnswerFault> answer_faults;
   uint64_t receives = UINT64_MAX; // of each QP; kUnlimited: always one
   std::optional<uint32_t> rkey;   // of all requests, whatever the peer has announced
-  uint8_t tos = ROCE_ECN_ECT0;    // of requests
   double line_bits = 0;           // a second
   const packet::Pauses *pauses = nullptr;
   uint64_t seed = 0;
@@ -96,7 +94,7 @@ public:
   explicit QueuePairs(const QueuePairOptions &options);
   ~QueuePairs() override;
 
-  // What hears of events from now on; nullptr: nothing does, and every REQ is rejected.
+  // What hears of events; before any other call.
   void run(QpProgram *program) { program_ = program; }
 
   // A number for a QP, another one each time.
@@ -137,7 +135,6 @@ public:
   Reaction reaction() const;
   uint64_t last_request_ns() const { return reaction_.last_request_ns; }
   void forget_counts();
-  responder::Responder &responder() { return responder_; }
 
 private:
   struct Group {
@@ -168,8 +165,7 @@ private:
   };
   struct Event {
     QpEvent event;
-    std::unique_ptr<QpEnds> ends;
-    std::unique_ptr<packet::CmMessage> request;
+    std::unique_ptr<QpEnds> ends; // of Connected
   };
 
   bool take_receive(uint32_t qp) override;

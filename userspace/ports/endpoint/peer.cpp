@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "endpoint/peer_state.h"
 
-#include <algorithm>
 #include <cmath>
 #include <thread>
 
@@ -45,6 +44,8 @@ std::string nak_text(uint8_t syndrome) {
 }
 
 namespace {
+
+constexpr auto kNotYet = 5s; // that a server of RDMA CM may refuse
 
 // SENDs over a QP, one for each record.
 class QpChannel : public Channel {
@@ -115,6 +116,54 @@ Result<packet::Path> PeerRun::State::path_to(const packet::Address &theirs) cons
   path.src_mac = thread.session.port.mac;
   path.dst_mac = XR_TRY(resolve(thread.session.port, path.src, theirs, {}, path.src_mac));
   return path;
+}
+
+Result<std::unique_ptr<Channel>> PeerRun::State::connect_host() const {
+  const auto inside = XR_TRY(host::enter_netns(request.port.netns));
+  return tcp_channel(XR_TRY(connect_tcp(*request.spec.host, request.spec.port, *stop)));
+}
+
+// A server may not listen yet: again for a while.
+Result<std::vector<uint32_t>> PeerRun::State::connect_cm(const packet::Path &path, uint32_t count,
+                                                         uint8_t transport) {
+  std::vector<station::QpEnds> all(
+      count, {.path = path, .transport = transport, .pmtu = request.spec.pmtu});
+  std::vector<uint32_t> numbers;
+  call([&](uint64_t) {
+    for (station::QpEnds &ends : all)
+      numbers.push_back(ends.qp = qps->new_qp());
+  });
+  const uint32_t last = numbers.back();
+  const auto until = std::chrono::steady_clock::now() + kNotYet;
+  bool again = true;
+  while (!*stop) {
+    bool opened = false, refused = false;
+    call([&](uint64_t now) {
+      if (again)
+        qps->connect(now, all, packet::cm_service(request.spec.port));
+      opened = hub->opened(last);
+      refused = hub->refused(last);
+      if (refused)
+        hub->try_again(last);
+    });
+    if (opened)
+      return numbers;
+    again = refused;
+    if (refused && std::chrono::steady_clock::now() > until)
+      return Error{fmt::format("{} refuses the connection of RDMA CM, or does not answer",
+                               parse::address_text(*request.spec.host)),
+                   fmt::format("the tool's server with -R, on port {}", request.spec.port)};
+    std::this_thread::sleep_for(refused ? 5 * kPeerWait : kPeerWait);
+  }
+  return Error{"interrupted"};
+}
+
+void PeerRun::State::leave() {
+  call([&](uint64_t now) { qps->disconnect(now); });
+  const auto until = std::chrono::steady_clock::now() + 1s;
+  for (bool gone = false; !gone && std::chrono::steady_clock::now() < until;
+       std::this_thread::sleep_for(kPeerWait))
+    call([&](uint64_t) { gone = qps->disconnected(); });
 }
 
 void PeerRun::State::begin_test() {
@@ -209,10 +258,7 @@ Result<PeerRun> PeerRun::prepare(PeerRequest request) {
 
 PeerRun::PeerRun(std::unique_ptr<State> state) : state_(std::move(state)) {}
 PeerRun::PeerRun(PeerRun &&) noexcept = default;
-PeerRun::~PeerRun() {
-  if (state_)
-    (void)state_->thread.close();
-}
+PeerRun::~PeerRun() = default;
 
 const std::vector<std::string> &PeerRun::notes() const { return state_->thread.session.notes; }
 
@@ -229,7 +275,7 @@ Result<std::optional<PeerReport>> PeerRun::State::next_test() {
     const auto channel = tcp_channel(std::move(fd));
     begin_test();
     return std::optional(XR_TRY(tool == Tool::Pingpong ? serve_pingpong(*channel, from)
-                                                       : serve(*channel, from, {})));
+                                                       : serve(*channel, from, false)));
   }
   std::optional<uint32_t> exchange;
   call([&](uint64_t) {
@@ -244,7 +290,7 @@ Result<std::optional<PeerReport>> PeerRun::State::next_test() {
   });
   if (!exchange)
     return std::optional<PeerReport>();
-  return std::optional(XR_TRY(serve(*qp_channel(*exchange), from, exchange)));
+  return std::optional(XR_TRY(serve(*qp_channel(*exchange), from, true)));
 }
 
 Status PeerRun::run(const std::atomic<bool> &stop,

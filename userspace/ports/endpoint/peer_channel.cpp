@@ -2,6 +2,7 @@
 #include "endpoint/peer_channel.h"
 
 #include <array>
+#include <chrono>
 #include <cstring>
 #include <thread>
 

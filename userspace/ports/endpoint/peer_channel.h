@@ -3,11 +3,8 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <string>
 
 #include "base/fd.h"
 #include "base/result.h"

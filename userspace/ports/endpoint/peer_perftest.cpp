@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "host/netns.h"
 #include "packet/message.h"
 #include "parse/address.h"
 
@@ -23,25 +22,27 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kRecord = 10s;    // a record that began is whole by then
 constexpr auto kGoodbye = 200ms; // for what the other side still asks when a test is over
-constexpr auto kNotYet = 5s;     // that a server of RDMA CM may refuse
 constexpr double kMib = 1 << 20;
 
 PeerBandwidth bandwidth_of(const peer::PerftestReport &report) {
   return {report.size, report.iterations, report.peak, report.average, report.message_rate};
 }
 
+// `peak`: bytes a second.
+peer::PerftestReport report_of(const peer::PerftestResult &result, uint64_t iterations,
+                               double peak) {
+  const double average = result.bytes_per_second();
+  return {result.size, iterations, peak / kMib, average / kMib,
+          result.size ? average / static_cast<double>(result.size) / 1e6 : 0};
+}
+
 } // namespace
 
 PerftestKey PeerRun::State::own_key(const packet::Path &path, uint32_t qp) {
+  const peer::PerftestPlan &plan = request.spec.plan;
   used.push_back(qp);
   return {.lid = 0,
-          .out_reads = request.spec.plan.client && request.spec.plan.test &&
-                               (*request.spec.plan.test == PerftestTest::ReadBw ||
-                                *request.spec.plan.test == PerftestTest::ReadLat ||
-                                *request.spec.plan.test == PerftestTest::AtomicBw ||
-                                *request.spec.plan.test == PerftestTest::AtomicLat)
-                           ? 16U
-                           : 1U,
+          .out_reads = plan.client && plan.test && peer::is_answered(*plan.test) ? 16U : 1U,
           .qp = qp,
           .psn = qps->random_psn(),
           .rkey = memory->spec().rkey,
@@ -105,15 +106,10 @@ Result<Bytes> PeerRun::State::answer(peer::PerftestServer &server, std::span<con
   return answer;
 }
 
-// `exchange`: the QP of an exchange over RDMA CM; none: it is over TCP.
-Result<PeerReport> PeerRun::State::serve(Channel &channel, const packet::Address &from,
-                                         std::optional<uint32_t> exchange) {
-  const bool cm = exchange.has_value();
+Result<PeerReport> PeerRun::State::serve(Channel &channel, const packet::Address &from, bool cm) {
   peer::PerftestTraffic traffic(*qps, request.spec.plan);
   std::optional<packet::Path> path;
-  std::vector<uint32_t> own; // with RDMA CM
   bool running = false;
-  const peer::PerftestFacts *facts = nullptr;
   uint32_t asked = 0;
 
   peer::PerftestServer::Calls calls;
@@ -133,7 +129,6 @@ Result<PeerReport> PeerRun::State::serve(Channel &channel, const packet::Address
     return PerftestKey{};
   };
   calls.connect = [&](const peer::PerftestFacts &known) {
-    facts = &known;
     if (!cm)
       open(known, *path, {});
     traffic.use(used, known.theirs);
@@ -145,13 +140,7 @@ Result<PeerReport> PeerRun::State::serve(Channel &channel, const packet::Address
   };
   calls.report = [&] {
     const peer::PerftestResult result = traffic.result();
-    return peer::PerftestReport{
-        .size = result.size,
-        .iterations = std::max(result.sent, result.arrived),
-        .peak = result.bytes_per_second() / kMib,
-        .average = result.bytes_per_second() / kMib,
-        .message_rate =
-            result.size ? result.bytes_per_second() / static_cast<double>(result.size) / 1e6 : 0};
+    return report_of(result, std::max(result.sent, result.arrived), result.bytes_per_second());
   };
   peer::PerftestServer server(request.spec.pmtu, cm, std::move(calls));
 
@@ -224,33 +213,6 @@ Result<PeerReport> PeerRun::State::serve(Channel &channel, const packet::Address
 
 // The client.
 
-// Connects QPs to the host; returns the first one. A server may not listen yet: again for a while.
-Result<uint32_t> PeerRun::State::connect_cm(const std::vector<station::QpEnds> &all) {
-  const uint32_t last = all.back().qp;
-  const auto until = Clock::now() + kNotYet;
-  bool again = true;
-  while (!*stop) {
-    bool opened = false, refused = false;
-    call([&](uint64_t now) {
-      if (again)
-        qps->connect(now, all, packet::cm_service(request.spec.port));
-      opened = hub->opened(last);
-      refused = hub->refused(last);
-      if (refused)
-        hub->try_again(last);
-    });
-    if (opened)
-      return all.front().qp;
-    again = refused;
-    if (refused && Clock::now() > until)
-      return Error{fmt::format("{} refuses the connection of RDMA CM, or does not answer",
-                               parse::address_text(*request.spec.host)),
-                   fmt::format("the tool's server with -R, on port {}", request.spec.port)};
-    std::this_thread::sleep_for(refused ? 5 * kPeerWait : kPeerWait);
-  }
-  return Error{"interrupted"};
-}
-
 Status PeerRun::State::converse(peer::PerftestClient &client, Channel &channel) {
   Bytes have;
   call([&](uint64_t) { hub->attend(true); });
@@ -282,27 +244,17 @@ Result<PeerReport> PeerRun::State::ask() {
   const peer::PerftestPlan &plan = request.spec.plan;
   peer::PerftestTraffic traffic(*qps, plan);
   packet::Path path;
-  std::vector<station::QpEnds> connected; // by RDMA CM
+  std::vector<uint32_t> connected; // by RDMA CM
   std::unique_ptr<Channel> channel;
   Status failed;
 
-  const auto ends = [&] {
-    station::QpEnds made{.path = path, .transport = plan.transport};
-    made.pmtu = request.spec.pmtu;
-    made.qp = qps->new_qp();
-    return made;
-  };
   if (request.spec.cm) {
     path = XR_TRY(path_to(host));
-    station::QpEnds first;
-    call([&](uint64_t) { first = ends(); });
-    first.transport = ROCE_RC;
-    const uint32_t qp = XR_TRY(connect_cm({first}));
+    const uint32_t qp = XR_TRY(connect_cm(path, 1, ROCE_RC)).front();
     call([&](uint64_t) { hub->keep(qp, 256); });
     channel = qp_channel(qp);
   } else {
-    const auto inside = XR_TRY(host::enter_netns(request.port.netns));
-    channel = tcp_channel(XR_TRY(connect_tcp(host, request.spec.port, *stop)));
+    channel = XR_TRY(connect_host());
     // The QPs may have another family than the host's TCP.
     path.src = request.port.addresses.front().address;
     if (auto own = own_address(host))
@@ -315,25 +267,20 @@ Result<PeerReport> PeerRun::State::ask() {
     PerftestKey key;
     call([&](uint64_t) {
       if (request.spec.cm) {
-        const station::QpEnds &made = qps->ends(connected[number].qp);
+        const station::QpEnds &made = qps->ends(connected[number]);
         key = own_key(path, made.qp);
         key.psn = made.psn;
       } else {
         key = own_key(path, qps->new_qp());
       }
     });
-    const bool sends = plan.test == PerftestTest::SendBw || plan.test == PerftestTest::SendLat;
-    if (sends)
+    if (peer::is_send(*plan.test))
       key.rkey = 0;
     return key;
   };
   calls.connect_cm = [&]() -> Status {
-    call([&](uint64_t) {
-      for (uint32_t i = 0; i < request.spec.qps; i++)
-        connected.push_back(ends());
-    });
-    XR_TRY(connect_cm(connected));
-    return Status();
+    connected = XR_TRY(connect_cm(path, request.spec.qps, plan.transport));
+    return {};
   };
   calls.connect = [&](const peer::PerftestFacts &facts) {
     if (!request.spec.cm) {
@@ -394,12 +341,7 @@ Result<PeerReport> PeerRun::State::ask() {
       if (row.latency)
         test.size_latencies.push_back(*row.latency);
     }
-    return peer::PerftestReport{.size = result.size,
-                                .iterations = result.sent,
-                                .peak = result.peak_bytes / kMib,
-                                .average = result.bytes_per_second() / kMib,
-                                .message_rate = result.bytes_per_second() /
-                                                static_cast<double>(result.size) / 1e6};
+    return report_of(result, result.sent, result.peak_bytes);
   };
   peer::PerftestClient client(*plan.test, request.spec.qps, plan.both_ways, sizes,
                               request.spec.pmtu, request.spec.cm, std::move(calls));
@@ -417,12 +359,8 @@ Result<PeerReport> PeerRun::State::ask() {
   });
   result.transport = plan.transport;
   describe(test, client.facts(), result, false);
-  if (request.spec.cm) {
-    call([&](uint64_t now) { qps->disconnect(now); });
-    const auto until = Clock::now() + 1s;
-    for (bool gone = false; !gone && Clock::now() < until; std::this_thread::sleep_for(kPeerWait))
-      call([&](uint64_t) { gone = qps->disconnected(); });
-  }
+  if (request.spec.cm)
+    leave();
   return report(std::move(test));
 }
 

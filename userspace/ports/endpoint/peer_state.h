@@ -52,10 +52,8 @@ struct PeerRun::State {
   void describe(PeerTest &test, const peer::PerftestFacts &facts,
                 const peer::PerftestResult &result, bool server);
 
-  // A test of perftest, as a server: `exchange`: the QP of an exchange over RDMA CM; none: it is
-  // over TCP. As a client.
-  Result<PeerReport> serve(Channel &channel, const packet::Address &from,
-                           std::optional<uint32_t> exchange);
+  // A test of perftest, as a server: `cm`: its exchange is over a QP. As a client.
+  Result<PeerReport> serve(Channel &channel, const packet::Address &from, bool cm);
   Result<peer::Bytes> answer(peer::PerftestServer &server, std::span<const uint8_t> record,
                              std::optional<packet::Path> &path);
   Result<PeerReport> ask();
@@ -68,11 +66,14 @@ struct PeerRun::State {
   std::unique_ptr<peer::ToolTraffic> tool_traffic();
   PeerReport tool_report(const peer::ToolTraffic &traffic, const std::string &from, uint32_t qps,
                          std::string failure);
-  Status await(peer::ToolTraffic &traffic, Channel *channel);
+  Status await(const peer::ToolTraffic &traffic);
   Status read_lines(Channel &channel, peer::Bytes &have, size_t bytes);
 
-  // Connects QPs to the host; returns the first one.
-  Result<uint32_t> connect_cm(const std::vector<station::QpEnds> &all);
+  // To the host: over TCP; so many QPs, returned; and the end of these.
+  Result<std::unique_ptr<Channel>> connect_host() const;
+  Result<std::vector<uint32_t>> connect_cm(const packet::Path &path, uint32_t count,
+                                           uint8_t transport);
+  void leave();
   Status converse(peer::PerftestClient &client, Channel &channel);
   std::unique_ptr<Channel> qp_channel(uint32_t qp);
 };

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "host/netns.h"
 #include "packet/message.h"
 #include "parse/address.h"
 
@@ -30,6 +29,16 @@ std::string tool_name(const peer::PeerSpec &spec) {
   if (spec.tool != Tool::Pingpong)
     return name;
   return name + " " + (spec.srq ? "srq" : std::string(packet::transport_name(spec.plan.transport)));
+}
+
+// What a side of a pingpong says; of 256 lines the others have no QP.
+Bytes lines_of(const std::vector<PerftestKey> &own, size_t lines) {
+  Bytes said;
+  for (size_t i = 0; i < lines; i++) {
+    const Bytes line = peer::pingpong_bytes(i < own.size() ? own[i] : PerftestKey{});
+    said.insert(said.end(), line.begin(), line.end());
+  }
+  return said;
 }
 
 } // namespace
@@ -97,8 +106,7 @@ PeerReport PeerRun::State::tool_report(const peer::ToolTraffic &traffic, const s
 }
 
 // Until the traffic is over.
-Status PeerRun::State::await(peer::ToolTraffic &traffic, Channel *channel) {
-  Bytes late;
+Status PeerRun::State::await(const peer::ToolTraffic &traffic) {
   while (!*stop) {
     bool over = false;
     call([&](uint64_t) { over = traffic.over(); });
@@ -106,8 +114,6 @@ Status PeerRun::State::await(peer::ToolTraffic &traffic, Channel *channel) {
       return {};
     if (const auto failure = thread.failure())
       return *failure;
-    if (channel)
-      XR_TRY(channel->read(late));
     std::this_thread::sleep_for(kPeerWait);
   }
   return Error{"interrupted"};
@@ -155,12 +161,7 @@ Result<PeerReport> PeerRun::State::serve_pingpong(Channel &channel, const packet
       hub->traffic(traffic.get());
       traffic->begin(0, used);
     });
-    Bytes said;
-    for (size_t i = 0; i < lines; i++) {
-      const Bytes line = peer::pingpong_bytes(i < facts.own.size() ? facts.own[i] : PerftestKey{});
-      said.insert(said.end(), line.begin(), line.end());
-    }
-    XR_TRY(channel.write(said));
+    XR_TRY(channel.write(lines_of(facts.own, lines)));
     have.erase(have.begin(), have.begin() + static_cast<ptrdiff_t>(lines * peer::kPingpongBytes));
     return read_lines(channel, have, kDoneBytes);
   };
@@ -225,8 +226,7 @@ Result<PeerReport> PeerRun::State::ask_tool() {
   const auto traffic = tool_traffic();
   const auto run = [&]() -> Status {
     if (spec.tool == Tool::Pingpong) {
-      const auto inside = XR_TRY(host::enter_netns(request.port.netns));
-      const auto channel = tcp_channel(XR_TRY(connect_tcp(*spec.host, spec.port, *stop)));
+      const auto channel = XR_TRY(connect_host());
       packet::Path path;
       path.src = XR_TRY(own_address(*spec.host));
       peer::PerftestFacts facts;
@@ -235,14 +235,9 @@ Result<PeerReport> PeerRun::State::ask_tool() {
         for (uint32_t i = 0; i < spec.qps; i++)
           facts.own.push_back(own_key(path, qps->new_qp()));
       });
-      Bytes said, have;
+      Bytes have;
       const size_t lines = spec.srq ? peer::kSrqLines : 1;
-      for (size_t i = 0; i < lines; i++) {
-        const Bytes line =
-            peer::pingpong_bytes(i < facts.own.size() ? facts.own[i] : PerftestKey{});
-        said.insert(said.end(), line.begin(), line.end());
-      }
-      XR_TRY(channel->write(said));
+      XR_TRY(channel->write(lines_of(facts.own, lines)));
       XR_TRY(read_lines(*channel, have, lines * peer::kPingpongBytes));
       for (size_t i = 0; i < facts.own.size(); i++)
         facts.theirs.push_back(XR_TRY(peer::parse_pingpong(
@@ -255,27 +250,15 @@ Result<PeerReport> PeerRun::State::ask_tool() {
         hub->traffic(traffic.get());
         traffic->begin(now, used);
       });
-      return await(*traffic, nullptr);
+      return await(*traffic);
     }
     const packet::Path path = XR_TRY(path_to(*spec.host));
     gid = parse::address_text(path.src);
-    std::vector<station::QpEnds> all(spec.qps);
-    call([&](uint64_t) {
-      hub->traffic(traffic.get());
-      for (station::QpEnds &ends : all) {
-        ends.path = path;
-        ends.pmtu = spec.pmtu;
-        ends.qp = qps->new_qp();
-        used.push_back(ends.qp);
-      }
-    });
-    XR_TRY(connect_cm(all));
+    call([&](uint64_t) { hub->traffic(traffic.get()); });
+    used = XR_TRY(connect_cm(path, spec.qps, ROCE_RC));
     call([&](uint64_t now) { traffic->begin(now, used); });
-    XR_TRY(await(*traffic, nullptr));
-    call([&](uint64_t now) { qps->disconnect(now); });
-    const auto until = Clock::now() + 1s;
-    for (bool gone = false; !gone && Clock::now() < until; std::this_thread::sleep_for(kPeerWait))
-      call([&](uint64_t) { gone = qps->disconnected(); });
+    XR_TRY(await(*traffic));
+    leave();
     return {};
   };
   const Status done = run();

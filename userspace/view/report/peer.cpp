@@ -95,16 +95,14 @@ Section sizes_section(const PeerTest &t) {
                     l ? Value{rounded(l->typical_us)} : Value{},
                     l ? Value{rounded(l->p99_us)} : Value{}});
   }
-  Section section{"sizes", "",
-                  make_table({{"size", "SIZE", Format::Count},
-                              {"iterations", "MESSAGES", Format::Count},
-                              {"average_mib_per_second", "MiB/s", Format::Rate},
-                              {"million_messages_per_second", "M MESSAGES/s"},
-                              {"typical_us", "TYPICAL, us"},
-                              {"p99_us", "99 %, us"}},
-                             std::move(rows))};
-  section.hide = Hide::Zero;
-  return section;
+  return hidden_when_zero("sizes", "",
+                          make_table({{"size", "SIZE", Format::Count},
+                                      {"iterations", "MESSAGES", Format::Count},
+                                      {"average_mib_per_second", "MiB/s", Format::Rate},
+                                      {"million_messages_per_second", "M MESSAGES/s"},
+                                      {"typical_us", "TYPICAL, us"},
+                                      {"p99_us", "99 %, us"}},
+                                     std::move(rows)));
 }
 
 } // namespace
@@ -166,9 +164,7 @@ Document peer_document(const PeerReport &r) {
             {{"first_ms", "first, ms after the first fault", Format::Rate, Hide::Zero},
              rounded(re.first_ms)},
             {{"last_ms", "last", Format::Rate, Hide::Zero}, rounded(re.last_ms)}}));
-  s.push_back(hidden_when_zero("faults", "FAULTS", faults_group(t.sent_counts)));
-  s.push_back(hidden_when_zero("answers", "ANSWERS", answers_group(t.sent_counts)));
-  s.push_back(hidden_when_zero("recovery", "RECOVERY", recovery_group(t.sent_counts)));
+  add_sent(s, t.sent_counts);
   add_pauses(s, r.pauses);
   s.push_back(engine_overflow(
       r.engine,

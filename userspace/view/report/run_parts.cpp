@@ -26,6 +26,10 @@ Section cm_section(const CmCounts &c) {
                 lost("strays", "MADs of other connections", c.strays)}};
 }
 
+Section hidden_when_zero(const char *key, const char *title, decltype(Section::body) body) {
+  return {key, title, std::move(body), Where::Both, Hide::Zero};
+}
+
 Section memory_section(const MemoryReport &r) {
   return {"memory", "MEMORY",
           Group{{{"bytes", "bytes", Format::Count}, r.bytes},
@@ -47,16 +51,14 @@ void add_verified(std::vector<Section> &sections, const VerifyCounts &c) {
     rows.push_back({uint64_t{difference.qp}, difference.message, difference.offset, difference.va,
                     fmt::format("{:#04x}", difference.written),
                     fmt::format("{:#04x}", difference.read)});
-  Section section{"differences", "FIRST DIFFERENT BYTES",
-                  make_table({{"qp", "QP", Format::Qpn},
-                              {"message", "MESSAGE", Format::Count},
-                              {"offset", "OFFSET", Format::Count},
-                              {"va", "ADDRESS", Format::Qpn},
-                              {"written", "WRITTEN"},
-                              {"read", "READ"}},
-                             std::move(rows))};
-  section.hide = Hide::Zero;
-  sections.push_back(std::move(section));
+  sections.push_back(hidden_when_zero("differences", "FIRST DIFFERENT BYTES",
+                                      make_table({{"qp", "QP", Format::Qpn},
+                                                  {"message", "MESSAGE", Format::Count},
+                                                  {"offset", "OFFSET", Format::Count},
+                                                  {"va", "ADDRESS", Format::Qpn},
+                                                  {"written", "WRITTEN"},
+                                                  {"read", "READ"}},
+                                                 std::move(rows))));
 }
 
 namespace {
@@ -67,11 +69,10 @@ Section paused_of(const PauseReport &r) {
   for (size_t priority = 0; priority < r.paused_ns.size(); priority++)
     if (r.paused_ns[priority])
       rows.push_back({uint64_t{priority}, static_cast<double>(r.paused_ns[priority]) / 1000});
-  Section section{"paused", "PAUSED BY THE PEER",
-                  make_table({{"priority", "PRIORITY", Format::Count}, {"us", "US", Format::Rate}},
-                             std::move(rows))};
-  section.hide = Hide::Zero;
-  return section;
+  return hidden_when_zero(
+      "paused", "PAUSED BY THE PEER",
+      make_table({{"priority", "PRIORITY", Format::Count}, {"us", "US", Format::Rate}},
+                 std::move(rows)));
 }
 
 } // namespace
@@ -106,49 +107,40 @@ Section engine_overflow(const EngineCounts &engine, std::vector<Field> more) {
       lost("link_down", "times the kernel reported that the port is down", engine.socket.link_down),
   };
   group.insert(group.end(), more.begin(), more.end());
-  Section section{"overflow", "LOST HERE", std::move(group)};
-  section.hide = Hide::Zero;
+  Section section = hidden_when_zero("overflow", "LOST HERE", std::move(group));
   section.tone = Tone::Alarm;
   return section;
 }
 
-Section hidden_when_zero(const char *key, const char *title, Group group) {
-  return {key, title, std::move(group), Where::Both, Hide::Zero};
-}
-
-Group faults_group(const SendCounts &c) {
-  return {count("skipped", "skipped", c.skipped),
-          count("repeated", "repeated", c.repeated),
-          count("reordered", "reordered", c.reordered),
-          count("bad_icrc", "bad iCRC", c.bad_icrc),
-          count("bad_pad", "bad pad", c.bad_pad),
-          count("ghost_acks", "ghost ACKs", c.ghost_acks)};
-}
-
-Group answers_group(const SendCounts &c) {
-  return {count("acks", "ACKs", c.acks),
-          lost("naks", "NAKs PSN sequence error", c.naks),
-          lost("rnr_naks", "RNR NAKs", c.rnr_naks),
-          lost("invalid_naks", "NAKs invalid request", c.invalid_naks),
-          lost("access_naks", "NAKs remote access error", c.access_naks),
-          lost("operational_naks", "NAKs remote operational error", c.operational_naks),
-          count("read_responses", "READ responses", c.read_responses),
-          count("cnps", "CNPs", c.cnps),
-          count("ce", "READ responses marked CE", c.ce),
-          count("cnps_sent", "CNPs sent for them", c.cnps_sent),
-          count("cnps_paced", "CNPs not sent: within the interval", c.cnps_paced),
-          count("kept", "kept until an earlier one comes", c.kept),
-          count("duplicate_acks", "ACKs of nothing new", c.duplicate_acks),
-          count("stray", "for unknown QPs", c.stray),
-          count("bad_icrc_received", "bad iCRC", c.bad_icrc_received, Hide::Zero, Tone::Alarm)};
-}
-
-Group recovery_group(const SendCounts &c) {
-  return {
-      count("retransmitted", "packets sent again", c.retransmitted),
-      count("timeouts", "timeouts", c.timeouts),
-      count("failed_qps", "QPs that failed", c.failed_qps, Hide::Zero, Tone::Alarm),
-      count("failed_messages", "messages that failed", c.failed_messages, Hide::Zero, Tone::Alarm)};
+void add_sent(std::vector<Section> &sections, const SendCounts &c) {
+  sections.push_back(hidden_when_zero(
+      "faults", "FAULTS",
+      Group{count("skipped", "skipped", c.skipped), count("repeated", "repeated", c.repeated),
+            count("reordered", "reordered", c.reordered), count("bad_icrc", "bad iCRC", c.bad_icrc),
+            count("bad_pad", "bad pad", c.bad_pad),
+            count("ghost_acks", "ghost ACKs", c.ghost_acks)}));
+  sections.push_back(hidden_when_zero(
+      "answers", "ANSWERS",
+      Group{count("acks", "ACKs", c.acks), lost("naks", "NAKs PSN sequence error", c.naks),
+            lost("rnr_naks", "RNR NAKs", c.rnr_naks),
+            lost("invalid_naks", "NAKs invalid request", c.invalid_naks),
+            lost("access_naks", "NAKs remote access error", c.access_naks),
+            lost("operational_naks", "NAKs remote operational error", c.operational_naks),
+            count("read_responses", "READ responses", c.read_responses),
+            count("cnps", "CNPs", c.cnps), count("ce", "READ responses marked CE", c.ce),
+            count("cnps_sent", "CNPs sent for them", c.cnps_sent),
+            count("cnps_paced", "CNPs not sent: within the interval", c.cnps_paced),
+            count("kept", "kept until an earlier one comes", c.kept),
+            count("duplicate_acks", "ACKs of nothing new", c.duplicate_acks),
+            count("stray", "for unknown QPs", c.stray),
+            count("bad_icrc_received", "bad iCRC", c.bad_icrc_received, Hide::Zero, Tone::Alarm)}));
+  sections.push_back(hidden_when_zero(
+      "recovery", "RECOVERY",
+      Group{count("retransmitted", "packets sent again", c.retransmitted),
+            count("timeouts", "timeouts", c.timeouts),
+            count("failed_qps", "QPs that failed", c.failed_qps, Hide::Zero, Tone::Alarm),
+            count("failed_messages", "messages that failed", c.failed_messages, Hide::Zero,
+                  Tone::Alarm)}));
 }
 
 void add_pauses(std::vector<Section> &sections, const PauseReport &r) {

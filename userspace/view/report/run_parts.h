@@ -18,10 +18,9 @@ void add_verified(std::vector<Section> &sections, const VerifyCounts &counts);
 Document begin_run(const char *command, const std::string &ifname, double seconds);
 // `sockets`: it has AF_XDP sockets, and not only threads.
 Section port_section(const RunReport &report, bool sockets = true);
-Section hidden_when_zero(const char *key, const char *title, Group group);
-Group faults_group(const SendCounts &counts);
-Group answers_group(const SendCounts &counts);
-Group recovery_group(const SendCounts &counts);
+Section hidden_when_zero(const char *key, const char *title, decltype(Section::body) body);
+// Faults of what was sent, its answers, and what went again.
+void add_sent(std::vector<Section> &sections, const SendCounts &counts);
 void add_pauses(std::vector<Section> &sections, const PauseReport &report);
 // What was lost at this host, and `more`.
 Section engine_overflow(const EngineCounts &engine, std::vector<Field> more);

@@ -81,9 +81,7 @@ Section times_section(const std::vector<Timed> &all) {
        {std::pair("min_us", "MIN"), std::pair("p50_us", "P50"), std::pair("p99_us", "P99"),
         std::pair("p999_us", "P99.9"), std::pair("max_us", "MAX"), std::pair("mean_us", "MEAN")})
     columns.push_back({key, heading, Format::Rate});
-  Section section{"times", "", make_table(std::move(columns), std::move(rows))};
-  section.hide = Hide::Zero;
-  return section;
+  return hidden_when_zero("times", "", make_table(std::move(columns), std::move(rows)));
 }
 
 Group sent_group(const SendReport &r) {
@@ -244,9 +242,7 @@ Document send_document(const SendReport &r) {
     s.push_back(cm_section(*r.cm));
   if (r.verified)
     add_verified(s, *r.verified);
-  s.push_back(hidden_when_zero("faults", "FAULTS", faults_group(r.counts)));
-  s.push_back(hidden_when_zero("answers", "ANSWERS", answers_group(r.counts)));
-  s.push_back(hidden_when_zero("recovery", "RECOVERY", recovery_group(r.counts)));
+  add_sent(s, r.counts);
   add_rates(s, r);
   add_pauses(s, r.pauses);
   s.push_back(times_section({{"rtt", "RTT of ACKs", r.counts.rtt_ns},
