@@ -83,6 +83,9 @@ WRONG_LINES = [
     ("serve none0", ""), ("serve --listen nowhere", "127.0.0.1:8443"), ("serve --listen 0.0.0.0:1", "--tls CERT KEY or --token FILE"),
     ("serve --tls none.pem", ""), ("serve --ports ''", ""), ("serve --ports a,,b", "--ports IF,NETNS/IF"), ("serve --pairs 7", "add --follow"),
     ("--json serve", "without --json"),
+    # find
+    ("find none0", "find IF1 IF2"), ("find none0 none0", "two ports"), ("find none0 none1 --size 64", ""), ("find none0 none1 --loss 2", "0.1%"),
+    ("find none0 none1 --for soon", ""), ("find none0 none1 --speed fast", ""), ("run kmin --find kmin", ""), ("run kmin --find kmin=3", ""),
     # demo
     ("demo none0", ""), ("demo --quick --out x", ""), ("demo --remove --quick", ""), ("demo --out ''", "--out xdp-roce-demo"),
     ("--json demo", "xdp-roce --json counters"), ("--netns none demo", "omit --netns"),

@@ -64,6 +64,7 @@ absent() {
       assert_sentence '^xdp-roce: export gone0: no such interface$' <"$scratch/last.err"
       grep -q '^xdp_roce_port_attached{port="gone0"} 0$' "$scratch/last.out" || fail "gone0 is not told"
       ;;
+    find) wrong 1 'gone0' "$XDP_ROCE" find gone0 gone1 ;;
     demo) wrong 2 'what is .gone0' "$XDP_ROCE" demo gone0 ;;
     impair) no_interface 'impair gone0 list' xr impair gone0 list ;;
     peer) no_interface 'peer gone0' xr peer gone0 perftest ;;

@@ -92,6 +92,7 @@ Program::Program()
   add_doctor(program, chosen);
   add_cc(program, chosen);
   add_run(program, chosen);
+  add_find(program, chosen);
   add_demo(program, chosen);
   add_help(program, chosen);
   for (Command command : program.commands())

@@ -49,6 +49,7 @@ void add_compare(Command program, Run &chosen);
 void add_doctor(Command program, Run &chosen);
 void add_cc(Command program, Run &chosen);
 void add_run(Command program, Run &chosen);
+void add_find(Command program, Run &chosen);
 void add_demo(Command program, Run &chosen);
 
 // Adds a subcommand. `describe` binds its options to an Args. `read` reads the words of the command

@@ -165,12 +165,15 @@ int merge(const RunArgs &args, const Globals &globals) {
   return finish_sweep(args, globals, merged->name, merged->points, merged->missing);
 }
 
-// The values of a point are the file's, unless --set sets the sweep.
+// The values of a point are the file's, unless the command line sets the sweep or the search.
 Error error_of_point(Error error, const experiment::ExperimentFile &file,
                      const experiment::Settings &settings) {
   if (file.read(settings))
-    error.kind = std::ranges::any_of(
-                     settings, [](const auto &item) { return item.first.starts_with("sweep"); })
+    error.kind = std::ranges::any_of(settings,
+                                     [](const auto &item) {
+                                       return item.first.starts_with("sweep") ||
+                                              item.first.starts_with("find");
+                                     })
                      ? Error::Kind::Usage
                      : Error::Kind::Other;
   return error;
@@ -236,6 +239,9 @@ int run_find(const RunArgs &args, const Globals &globals, const experiment::Expe
   const bool frames = in_namespaces(args) || on_ports(args);
   record::FindOptions options{.jobs = frames ? 1 : jobs_of(args), .frames = frames};
   options.place = place_of(args, options.jobs);
+  RunArgs quiet = args;
+  quiet.quiet = true;
+  options.again = place_of(quiet, options.jobs);
   record::record_clock(frames ? "realtime" : "virtual");
   const auto found = [&] {
     const Interrupt interrupt;
@@ -322,7 +328,11 @@ Error too_many_files(const std::vector<std::string> &files) {
   return {fmt::format("unexpected '{}'", files[1]), "one experiment a run"};
 }
 
-int run(RunArgs args, const Globals &globals) {
+} // namespace
+} // namespace run_command
+
+int run_files(RunArgs args, const Globals &globals) {
+  using namespace run_command;
   args.netns = globals.netns;
   if (Status s = read_ports(args); !s)
     return refuse("run", s.error());
@@ -378,13 +388,10 @@ int run(RunArgs args, const Globals &globals) {
   return run_sweep(args, globals, file.get(), settings.get(), points.get());
 }
 
-} // namespace
-} // namespace run_command
-
 void add_run(Command program, Run &chosen) {
   using namespace run_command;
   add_command<RunArgs>(program, chosen, "run", "An experiment, with its verdicts", describe_run,
-                       run);
+                       run_files);
 }
 
 } // namespace xr::cli

@@ -61,9 +61,10 @@ void describe_run(Command command, RunArgs &args) {
       .value_name("KEY=VALUE")
       .repeatable();
   command
-      .add_option("--find", args.find.range,
-                  "Find the largest value of a key or variable for which all expectations hold, "
-                  "like rate=1gbit..100gbit, instead of the file's `find`")
+      .add_option(
+          "--find", args.find.range,
+          "Find the largest value of a key or variable for which all expectations hold, "
+          "like rate=1gbit..100gbit, instead of the one of the file's `find`, whose goals stay")
       .value_name("KEY=LOW..HIGH");
   command.add_flag("--least", args.find.least, "Find the least value instead of the largest");
   command
@@ -189,7 +190,8 @@ record::RunPlace place_of(const RunArgs &args, unsigned at_once) {
   places::NamespacesOptions options;
   if (!args.scale.empty())
     options.scale = places::parse_scale(args.scale).get();
-  options.note = [](const std::string &text) { note("run", text); };
+  if (!args.quiet)
+    options.note = [](const std::string &text) { note("run", text); };
   return [options](const experiment::Experiment &experiment, const places::RunHooks &hooks,
                    const std::string &out) mutable {
     options.out = out;

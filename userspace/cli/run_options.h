@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/commands.h"
 #include "cli/options.h"
 #include "experiment/experiment.h"
 #include "record/run_files.h"
@@ -25,9 +26,11 @@ struct RunArgs {
   std::string role, at; // of --on ports
   uint64_t at_ns = 0;   // CLOCK_REALTIME; 0: when ready
   std::string netns;    // of the ports
+  bool quiet = false;   // without notes
 };
 
 void describe_run(Command command, RunArgs &args);
+int run_files(RunArgs args, const Globals &globals); // the command
 
 Status check_place(const RunArgs &args);
 Status check_scale(const RunArgs &args);

@@ -134,7 +134,7 @@ private:
          }},
         {"expect", later}, // needs all of the others
         {"find", later},
-        {"sweep", later},  // ExperimentFile::points()
+        {"sweep", later}, // ExperimentFile::points()
     };
   }
 
@@ -245,7 +245,8 @@ private:
       if (parse::scalar(pair.first) == "expect")
         XR_TRY(expectations(pair.second));
     if (const YAML::Node find = part("find"); !find.is(root_))
-      experiment_.finds = XR_TRY(read_find(reader_, find, experiment_.subject));
+      experiment_.finds =
+          XR_TRY(read_find(reader_, find, experiment_.subject, !experiment_.expectations.empty()));
     analyze();
     return {};
   }

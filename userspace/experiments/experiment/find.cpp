@@ -46,7 +46,9 @@ Status read_resolution(const std::string &text, Find &find) {
   const auto value = parse::quantity(text);
   if (!value)
     return parse::wrong(text, "a resolution", "like 1%, or 10mbit");
-  const parse::Quantity &is = value.get();
+  parse::Quantity is = value.get();
+  if (is.kind == parse::UnitKind::None && find.low.kind == parse::UnitKind::Bytes)
+    is.kind = find.low.kind;
   find.grid.absolute = is.kind != parse::UnitKind::Share || find.low.kind == parse::UnitKind::Share;
   if (find.grid.absolute && is.kind != find.low.kind)
     return Error{fmt::format("'{}' has another unit than {}", text, find.key), "like 1%"};
@@ -61,8 +63,9 @@ Status read_range(const std::string &key, const std::string &text, Find &find) {
   find.key = key;
   find.low = XR_TRY(parse::quantity(text.substr(0, dots)));
   find.high = XR_TRY(parse::quantity(text.substr(dots + 2)));
-  // 0 has every unit.
-  if (find.low.value == 0 && find.low.kind == parse::UnitKind::None)
+  // 0 has every unit, and a size may have none.
+  if (find.low.kind == parse::UnitKind::None &&
+      (find.low.value == 0 || find.high.kind == parse::UnitKind::Bytes))
     find.low.kind = find.high.kind;
   if (find.low.kind != find.high.kind)
     return Error{fmt::format("{}: the units of its ends do not fit", text), kRange};
@@ -82,8 +85,8 @@ const std::vector<std::string_view> kWords = {"for",     "resolution", "scale", 
 
 class FindReader {
 public:
-  FindReader(const YamlReader &reader, const Subject &subject)
-      : reader_(reader), subject_(subject) {}
+  FindReader(const YamlReader &reader, const Subject &subject, bool expects)
+      : reader_(reader), subject_(subject), expects_(expects) {}
 
   Result<Find> read(const YAML::Node &node) {
     if (!node.IsMap())
@@ -95,21 +98,25 @@ public:
         words[pair.first] = pair.second;
         continue;
       }
-      if (!find_.key.empty())
-        return in(pair.second,
-                  {fmt::format("{} and {}: it has two keys", find_.key, key), kOneKey});
-      if (Status s = read_range(key, parse::scalar(pair.second), find_); !s) {
-        // Perhaps a word with a typing error.
-        Error error = s.error().in(key);
-        if (const std::string near = parse::nearest(key, kWords); !near.empty())
-          error.hint = fmt::format("did you mean {}?", near);
-        return in(pair.second, error);
-      }
+      Status read =
+          find_.key.empty()
+              ? read_range(key, parse::scalar(pair.second), find_)
+              : Status(Error{fmt::format("{} and {}: it has two keys", find_.key, key), kOneKey});
+      if (read)
+        continue;
+      // Perhaps a word with a typing error.
+      Error error = read.error();
+      if (const std::string near = parse::nearest(key, kWords); !near.empty())
+        error = {fmt::format("'{}' is no word of it", key), fmt::format("did you mean {}?", near)};
+      return in(pair.second, error);
     }
     if (find_.key.empty())
       return in(node, {"it has no key", kOneKey});
     XR_TRY(reader_.map(words, "a word of find", keys()));
-    // Of the file's own expectations, if there are no goals.
+    if (find_.goals.empty() && !expects_)
+      return in(node, {"nothing has to hold",
+                       R"(goals: {without loss: "totals.drops == 0"}, or expect: [...])"});
+    // Without goals the file's expectations are one.
     if (find_.goals.empty())
       find_.goals.emplace_back();
     if (find_.grid.resolution == 0)
@@ -205,6 +212,7 @@ private:
 
   const YamlReader &reader_;
   const Subject &subject_;
+  bool expects_; // the file has expectations
   Find find_;
   bool scale_given_ = false;
 };
@@ -215,7 +223,7 @@ bool Find::of_rate() const {
   return !grid.least && (low.kind == parse::UnitKind::Rate || low.kind == parse::UnitKind::Packets);
 }
 
-// That of the end which is nearer, so that a reader of 1mbit..100gbit reads 941.2mbit
+// The unit of the end which is nearer, so that a reader of 1mbit..100gbit reads 941.2mbit
 // and 9.412gbit.
 std::string Find::unit(double value) const {
   if (low.unit == high.unit || high.unit.empty())
@@ -225,16 +233,16 @@ std::string Find::unit(double value) const {
 }
 
 Result<std::vector<Find>> read_find(const YamlReader &reader, const YAML::Node &node,
-                                    const Subject &subject) {
+                                    const Subject &subject, bool expects) {
   std::vector<Find> all;
   if (!node || node.IsNull() || (node.IsMap() && !node.size()))
     return all;
   if (!node.IsSequence()) {
-    all.push_back(XR_TRY(FindReader(reader, subject).read(node)));
+    all.push_back(XR_TRY(FindReader(reader, subject, expects).read(node)));
     return all;
   }
   for (const YAML::Node &entry : node)
-    all.push_back(XR_TRY(FindReader(reader, subject).read(entry)));
+    all.push_back(XR_TRY(FindReader(reader, subject, expects).read(entry)));
   return all;
 }
 

@@ -41,9 +41,10 @@ private:
   std::string unit(double value) const;
 };
 
-// A map, or a list of maps: {KEY: LOW..HIGH, ...}. Nothing: no search.
+// A map, or a list of maps: {KEY: LOW..HIGH, ...}. Nothing: no search. `expects`: the file has
+// expectations.
 Result<std::vector<Find>> read_find(const YamlReader &reader, const YAML::Node &node,
-                                    const Subject &subject);
+                                    const Subject &subject, bool expects);
 
 // `run --find KEY=LOW..HIGH` and what goes with it, as settings of the file.
 struct FindWords {

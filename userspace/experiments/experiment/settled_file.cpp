@@ -183,6 +183,7 @@ private:
     auto value = value_of(text);
     if (!value)
       return of(key, value.error());
+    keep_goals(key, *value);
     std::vector<ReplacedText> &replaced = file_.origins.replaced;
     const size_t before = replaced.size();
     if (!file_.variables.empty())
@@ -192,6 +193,14 @@ private:
     if (const YAML::Node &words = file_.origins.set.back().first; !words.is(*value))
       move_replaced(*value, words, replaced);
     return all_words_in_place(reader_, root_, replaced);
+  }
+
+  // Another key to find, with the file's goals.
+  void keep_goals(const std::string &key, YAML::Node value) const {
+    const YAML::Node old = root_[key];
+    if (key == "find" && value.IsMap() && value.size() && !value["goals"] && old && old.IsMap() &&
+        old["goals"])
+      value["goals"] = old["goals"];
   }
 
   // A node that was in the place of `value` is now that, without the text that it had. `before`:

@@ -133,8 +133,8 @@ Search::Bracket Search::bracket() const {
   return made;
 }
 
-// Of what the first value that fails has let pass; from there in longer and longer steps, to what
-// holds and to what does not.
+// The part that the first failing value has let pass; from there in longer and longer steps, to
+// what holds and to what does not.
 std::optional<size_t> Search::guessed(const Bracket &bracket) const {
   constexpr long kMostGuesses = 4; // failing values; then halves are as good
   const auto &guess = short_.at(bracket.fails).guess;

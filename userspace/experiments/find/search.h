@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The search for a threshold: the hardest value of a range that holds, by trials that may err. It
-// asks for trials and is told what came of them; it runs none. A value: copies of it are searches
+// asks for trials and gets what came of them; it runs none. A value: copies of it are searches
 // that go their own ways.
 #pragma once
 
@@ -77,7 +77,7 @@ public:
   Search(Grid grid, SearchOptions options) : grid_(std::move(grid)), options_(options) {}
 
   const Grid &grid() const { return grid_; }
-  // The next trial; none: the answer is there. It depends on what was told, and not on its order.
+  // The next trial; none: the answer is there. It depends on what tell() got, and not on the order.
   std::optional<Trial> next() const;
   // Also of a trial that it did not ask for. `guess`: where it shows that the threshold may be.
   void tell(Trial trial, Outcome outcome, std::optional<double> guess = {});
@@ -85,7 +85,7 @@ public:
   size_t trials() const { return told_; }
 
 private:
-  // Of one point: rounds of `trials` trials that are decided, and the one that is not.
+  // One point: rounds of `trials` trials that are decided, and the one that is not.
   struct Point {
     unsigned held = 0, failed = 0; // rounds
     unsigned holds = 0, fails = 0, voids = 0;

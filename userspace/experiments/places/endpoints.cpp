@@ -109,7 +109,8 @@ struct Endpoints::State {
     datapath::AttachOptions attach = attach_options(plan, setup.ours, {Point::Left, Point::Right});
     attach.features |= plan.features;
     attach.uses = plan.uses;
-    const uint64_t rings = setup.ours ? 0 : ring_memory(left) + ring_memory(right);
+    const bool small = setup.ours && plan.mtu <= kChunk; // a frame is a chunk of kOtherFrames
+    const uint64_t rings = small ? 0 : ring_memory(left) + ring_memory(right);
     wire.run.emplace(XR_TRY(endpoint::WireRun::prepare({.first = left.ifname,
                                                         .second = right.ifname,
                                                         .netns = left.netns,

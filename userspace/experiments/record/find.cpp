@@ -222,7 +222,7 @@ private:
     }
   }
 
-  // Of what was sent, the part that was not lost.
+  // The part of what was sent that was not lost.
   std::optional<double> guess(const Tried &tried) const {
     const sweep::SweepNumbers &n = tried.numbers;
     if (!found_.of_rate || !n.lost || n.sent <= n.lost)
@@ -336,20 +336,21 @@ private:
       if (runs(job) || done_.contains(job))
         continue;
       const size_t number = started_++;
-      XR_TRY(processes_.start(number, [this, job] { return run_trial(job); }));
+      XR_TRY(processes_.start(number, [this, job, number] { return run_trial(job, number == 0); }));
       running_.emplace(number, job);
     }
     return {};
   }
 
-  Result<std::string> run_trial(const Job &job) const {
+  Result<std::string> run_trial(const Job &job, bool first) const {
     const Finder &finder = finders_[job.finder];
     auto experiment = XR_TRY(file_.read(joined(settings_, finder.settings_of(job))));
     for (experiment::FindGoal &goal : experiment.finds[finder.which()].goals)
       for (experiment::Expectation &expectation : goal.expectations)
         experiment.expectations.push_back(std::move(expectation));
     const auto result = XR_TRY(run_experiment(
-        experiment, {}, [this](const auto &) { return !stopped(); }, options_.place));
+        experiment, {}, [this](const auto &) { return !stopped(); },
+        first ? options_.place : options_.again));
     return sweep::pack_point(result);
   }
 

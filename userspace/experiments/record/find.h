@@ -21,6 +21,7 @@ struct FindOptions {
   bool frames =
       false; // on this machine's ports: trials may err, and what is refused is the machine's limit
   RunPlace place = {};
+  RunPlace again = {}; // after the first trial: without its notes
   const std::atomic<bool> *stop = nullptr;
   // How many trials ended, how many there may be, and words about the last one.
   std::function<void(uint64_t done, uint64_t most, const std::string &text)> progress = {};

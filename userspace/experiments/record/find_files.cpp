@@ -68,7 +68,7 @@ plot::Figure over_values(const std::vector<Found> &all, const char *id, const ch
   return figure;
 }
 
-// As RFC 2544, section 26.1 wants it: what was found beside what the line carries, over the first
+// The report of RFC 2544, section 26.1: what was found beside what the line carries, over the first
 // key of the sweep.
 std::vector<plot::Figure> over_sweep(const std::vector<Found> &all) {
   std::vector<plot::SweepValue> frames, values;
