@@ -131,7 +131,7 @@ WRONG_THINGS = [
     "run compare none none", "run --import lumina none.yml", "run --import otg {rules}", "run --import mahimahi {rules}",
     "run {plain} --set 'queue.bottleneck=trace none.trace'", "export --listen 192.0.2.77:1 --insecure",
     "export --web.config.file none.yml", "export --listen 127.0.0.1:1 --token none",
-    "export none0 --rows --once", "demo --out /dev/null/x",
+    "export none0 --rows --once", "find none0 none1", "demo --out /dev/null/x",
     "serve --listen 192.0.2.77:1 --token none", "serve --tls none.pem none.pem", "serve --listen 192.0.2.77:1 --token {token}",
 ]
 

@@ -24,7 +24,7 @@ except ImportError:
     print("report_schema: skipped, as jsonschema is missing: tools/setup --test (Debian: python3-jsonschema)")
     sys.exit(77)
 
-ANY_KEYS = {".points[].settings"}  # objects whose keys the user chooses
+ANY_KEYS = {".points[].settings", ".found[].settings", ".trials[].settings"}  # objects whose keys the user chooses
 faults = []
 seen = collections.Counter()
 renamed = set()
@@ -158,6 +158,7 @@ COMMANDS = [
     ("result", "run DATA/cases/mixed.yaml --out OUT/mixed"), ("result", "run DATA/cases/prediction.yaml"),
     ("result", "run drop-nth --out OUT/drop"), ("result", "run DATA/cases/gbn_collapse.yaml --set duration=5ms"),
     ("sweep", "run DATA/cases/mixed.yaml --set 'sweep={seed: [1, 2]}'"),
+    ("find", "run kmin"),
     ("result", "run hpcc-fig11 --set duration=1ms --set flows.1.poisson.until=500us --set expect=[] --out OUT/sizes"),
     ("run_comparison", "run compare OUT/mixed OUT/drop"), ("run_comparison", "run compare OUT/mixed OUT/drop OUT/sizes"),
 ]
