@@ -118,6 +118,14 @@ std::vector<Address> addresses_of(const RunPort &port) {
   return all;
 }
 
+Status announce(const RunPort &port, const Address &own) {
+  const auto facts = endpoint::read_port_facts({port.ifname, port.netns});
+  if (!facts)
+    return at_port(port, facts.error());
+  Status done = endpoint::announce(facts.get(), own);
+  return done ? done : Status(at_port(port, done.error()));
+}
+
 Result<std::optional<packet::Mac>> find_mac(const RunPort &sender, const Plan &plan,
                                             uint64_t patience_ns,
                                             const std::function<bool()> &go_on) {

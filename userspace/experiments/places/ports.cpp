@@ -180,15 +180,14 @@ private:
     return find_mac(ports_.sender, plan_, patience, [this] { return go_on(); });
   }
 
-  // A switch between the ports learns where both are, by ARP and its answer: else it floods the
-  // first frames.
-  void learn() const {
-    if (ports_.sender.here() && ports_.receiver.here() && !options_.names.dst_mac &&
-        !find_mac(ports_.sender, plan_, 0, [this] { return go_on(); }))
-      note(fmt::format("{}: no answer to ARP by what is between the ports, so a switch there may "
-                       "flood the first "
-                       "frames",
-                       ports_.sender.ifname));
+  // A switch between the ports learns where both are: else it floods the first frames.
+  Status learn() const {
+    const packet::Path &path = plan_.flows.front().flow.path;
+    for (const auto &[port, address] :
+         {std::pair(&ports_.sender, path.src), {&ports_.receiver, path.dst}})
+      if (port->here())
+        XR_TRY(announce(*port, address));
+    return {};
   }
 
   Status wait_until(uint64_t realtime) const {
@@ -226,7 +225,7 @@ private:
     auto captures = XR_TRY(Captures::start(plan_, ports_, options_.out));
     auto counter = XR_TRY(Counter::open(plan_, ports_));
     XR_TRY(endpoints->start());
-    learn();
+    XR_TRY(learn());
     XR_TRY(check_in_time());
     XR_TRY(wait_until(options_.at_ns - std::min(options_.at_ns, kLead)));
     return measure(endpoints.get(), captures, counter);

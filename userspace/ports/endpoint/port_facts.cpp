@@ -130,4 +130,13 @@ Result<packet::Mac> resolve(const PortFacts &port, const packet::Address &source
       "give dst-mac; for a host behind a router, the router's MAC"};
 }
 
+Status announce(const PortFacts &port, const packet::Address &own) {
+  const auto inside = XR_TRY(host::enter_netns(port.netns));
+  auto fd = XR_TRY(raw_socket(port));
+  const auto question = packet::neighbour_question(own, port.mac, own, {});
+  if (::send(fd.get(), question.data(), question.size(), 0) < 0)
+    return errno_error(errno, "cannot send an ARP or neighbour request");
+  return {};
+}
+
 } // namespace xr::endpoint
