@@ -66,8 +66,12 @@ std::string end_words(const Found &found, const Finding &finding) {
     return fmt::format("; at {} this machine is the limit: {}", value_words(found, *fails),
                        reason_of(found, finding, *fails));
   const std::string lost = found.of_rate ? loss_words(fails->numbers) : "";
-  if (!lost.empty())
-    return fmt::format("; {} {}", value_words(found, *fails), lost);
+  const std::string value = value_words(found, *fails);
+  if (!lost.empty()) {
+    const Tried *holds = trial(found, finding.holds);
+    return fmt::format("; {} {}",
+                       holds && value_words(found, *holds) == value ? fails->value : value, lost);
+  }
   return fmt::format("; not {}: {}", value_words(found, *fails), reason_of(found, finding, *fails));
 }
 
@@ -94,8 +98,8 @@ std::string sentence(const Found &found, const Finding &finding) {
     return text + none_words(found, finding) + ".";
   text += value_words(found, *holds);
   if (found.of_rate) {
-    if (holds->numbers.frames > 0)
-      text += fmt::format(" ({})", frames_words(holds->numbers.frames));
+    if (const double frames = frames_of(found, holds->numbers); frames > 0)
+      text += fmt::format(" ({})", frames_words(frames));
     text += fmt::format(" of {} pass{}", found.traffic,
                         finding.goal.empty() ? " as expected" : goal_words(finding));
   } else {
@@ -145,11 +149,16 @@ Summary summary(const std::vector<Found> &all) {
   return made;
 }
 
+double frames_of(const Found &found, const sweep::SweepNumbers &numbers) {
+  return found.frame_bits > 0 ? numbers.wire / found.frame_bits : numbers.frames;
+}
+
 std::optional<double> line_frames(const Found &found, const Tried &tried) {
   const double line = tried.numbers.line > 0 ? tried.numbers.line : found.line;
-  if (!(line > 0) || !(tried.numbers.wire > 0) || !(tried.numbers.frames > 0))
+  const double frames = frames_of(found, tried.numbers);
+  if (!(line > 0) || !(tried.numbers.wire > 0) || !(frames > 0))
     return {};
-  return line * tried.numbers.frames / tried.numbers.wire;
+  return line * frames / tried.numbers.wire;
 }
 
 namespace {
@@ -182,8 +191,9 @@ void add_trial(std::vector<Value> &row, const Found &found, const Tried *tried) 
   }
   const sweep::SweepNumbers &n = tried->numbers;
   const auto line = line_frames(found, *tried);
-  row.insert(row.end(), {tried->value, tried->quantity.value, n.wire, n.frames, maybe(line),
-                         line ? Value{rounded(n.frames / *line * 100)} : Value{}, n.sent, n.lost});
+  const double frames = frames_of(found, n);
+  row.insert(row.end(), {tried->value, tried->quantity.value, n.wire, frames, maybe(line),
+                         line ? Value{rounded(frames / *line * 100)} : Value{}, n.sent, n.lost});
 }
 
 } // namespace
@@ -297,10 +307,9 @@ std::vector<ExperimentResult> as_results(const std::string &name, const std::vec
       result.verdict = std::max(result.verdict, verdict);
       const std::string said = sentence(found, finding);
       ExperimentCheck &check = result.checks.emplace_back();
-      check.text = verdict == Verdict::Pass
-                       ? said
-                       : fmt::format("the {} {}{}", found.least ? "least" : "largest", found.key,
-                                     goal_words(finding));
+      // A name that is the same in each run.
+      check.text = fmt::format("the {} {}{}", found.least ? "least" : "largest", found.key,
+                               goal_words(finding));
       check.outcome = verdict == Verdict::Pass   ? ExperimentCheck::Outcome::Holds
                       : verdict == Verdict::Fail ? ExperimentCheck::Outcome::Fails
                                                  : ExperimentCheck::Outcome::Unmeasured;

@@ -41,7 +41,9 @@ struct Found {
   std::string key, low, high, resolution;
   bool least = false, of_rate = false;
   std::string traffic; // "1,024-byte WRITEs"
-  double line = 0;     // bit/s of the slowest link as the file has it; 0: not known
+  double line = 0;     // bit/s of the senders' links as the file has it; 0: not known
+  double frame_bits =
+      0; // of each frame on the links, as their rate counts it; 0: not known, or several
   std::vector<Tried> tried;
   std::vector<Finding> findings;                 // a goal each
   std::vector<std::pair<std::string, Tried>> at; // shares of what the first goal found
@@ -59,6 +61,8 @@ report::Document document(const std::string &name, const std::vector<Found> &fou
 // A row a finding; a row a trial.
 report::Table findings_table(const std::vector<Found> &found);
 report::Table trials_table(const std::vector<Found> &found);
+// Frames a second that reached the receivers.
+double frames_of(const Found &found, const sweep::SweepNumbers &numbers);
 // Frames a second that the line carries of such frames; unset: not known.
 std::optional<double> line_frames(const Found &found, const Tried &tried);
 

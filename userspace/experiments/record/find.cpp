@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/counted.h"
+#include "base/layer1.h"
 #include "packet/message.h"
 #include "parse/value.h"
 #include "record/processes.h"
@@ -43,6 +44,18 @@ std::string traffic_words(const simulate::Scenario &scenario) {
   return fmt::format("{}-byte {}s", report::number_words(first.size.parts.front().bytes), verb);
 }
 
+// Bits of a frame of flows with one frame size; else 0.
+double frame_bits(const simulate::Scenario &scenario) {
+  if (scenario.flows.empty() || !scenario.jobs.empty())
+    return 0;
+  const uint32_t size = scenario.flows.front().flow.frame_size;
+  for (const simulate::FlowSetup &setup : scenario.flows)
+    if (setup.flow.frame_size != size)
+      return 0;
+  constexpr uint32_t kFcs = 4;
+  return size ? 8.0 * (size - kFcs + (scenario.topology.layer1 ? kLayer1Bytes : 0)) : 0;
+}
+
 // The trial of a search: the value of a share of what was found has no index.
 struct Job {
   size_t finder = 0;
@@ -69,8 +82,10 @@ public:
     found_.traffic = traffic_words(experiment.scenario);
     if (experiment.scenario.topology.rate)
       found_.line = static_cast<double>(experiment.scenario.topology.rate);
-    const find::SearchOptions options{.trials = std::max(find_.trials, 1U),
-                                      .hold = std::max(find_.hold, 1U),
+    found_.frame_bits = frame_bits(experiment.scenario);
+    // In virtual time each trial of a value is the same.
+    const find::SearchOptions options{.trials = frames ? std::max(find_.trials, 1U) : 1,
+                                      .hold = frames ? std::max(find_.hold, 1U) : 1,
                                       .again = frames,
                                       .confirm = find_.confirm_ns != 0};
     const find::Grid grid = std::move(find::Grid::make(find_.grid)).get();

@@ -84,7 +84,7 @@ std::vector<plot::Figure> over_sweep(const std::vector<Found> &all) {
       if (!line)
         continue;
       settings.back().second = finding.goal.empty() ? "found" : finding.goal;
-      frames.push_back({settings, tried.numbers.frames});
+      frames.push_back({settings, find::frames_of(found, tried.numbers)});
       settings.back().second = "the line";
       if (&finding == &found.findings.front())
         frames.push_back({settings, *line});
