@@ -23,7 +23,7 @@ found '[.found[] | .verdict == "pass" and .value == 10e9 and (.line_percent >= 9
 # A device of 4 of 10 Gbit/s, to 0.1 %, in few trials.
 find_in 0 "$experiments/rfc2544-throughput.yaml" --set time=500ms --set 'sweep.size=[1518]' --set device=4gbit --set buffer=16k
 found '.found[0] | (.value / 4e9 - 1 | fabs) < 0.0015 and .trials <= 8 and .fails_at != null'
-# The same bytes with every number of processes, but for what the trials took.
+# Equal bytes with every number of processes, but for the time that trials took.
 for jobs in 1 2 5; do
   find_in 0 "$experiments/smallest-buffer.yaml" --jobs "$jobs" --set 'sweep.senders=[4,8]'
   jq 'del(.run) | del(.trials[].wall_s)' "$scratch/found.json" >"$scratch/jobs-$jobs"

@@ -65,7 +65,7 @@ void describe(Command command, Args &args) {
                      "privileges.");
 }
 
-// As goals of a file: names and expectations.
+// Goals of a file: names and expectations.
 Result<std::string> goals_of(const std::string &losses) {
   std::string goals;
   for (const std::string &word : parse::parts(losses)) {
