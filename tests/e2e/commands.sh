@@ -120,6 +120,11 @@ for command in "${commands[@]}"; do
       json "schema wire ports rules classes first_port first_in second_in" xr --json wire left right --for 100ms
       assert_json "$scratch/last.out" '[.ports[] | [.name, .peer]] == [["left", "right"], ["right", "left"]]' ;;
     link) json "schema link" xr --json link left show ;;
+    find) # two ends of a wire, which loses nothing
+      ip -n "$rx" link add find0 type veth peer name find1
+      ip -n "$rx" link set find0 up && ip -n "$rx" link set find1 up
+      json "schema experiment verdict summary found trials" xr --json find find0 find1 --size 1500 --speed 20mbit --for 200ms
+      ip -n "$rx" link del find0 ;;
     demo) refuses_json 'for a reader, not JSON' demo; continue ;;
     export) refuses_json 'Prometheus, not JSON' export --once rx0
       json "time host port netns src dst dest_qp packets gaps" xr export rx0 --rows --once ;;

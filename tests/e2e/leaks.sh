@@ -16,7 +16,7 @@ left() {
   [[ $found == *"$1"* ]] || fail "'$1' is not in: $found"
   ! nothing_since "$before" || fail "nothing is found though there is: $found"
 }
-none_left() { wait_for 5 nothing_since "$before" || fail "still found $1: $(since "$before")"; }
+none_left() { wait_for 30 nothing_since "$before" || fail "still found $1: $(since "$before")"; }
 map() { bpftool map create "$1" type array key 4 value 8 entries 1 name xr_leak; }
 
 # A pin, in any folder of the scenario's bpffs.

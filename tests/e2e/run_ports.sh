@@ -153,7 +153,7 @@ short=(--set duration=3s)
 whole=(--set rules=[] --set schedule=[])
 exits 0 xr --json run "$scratch/inline.yaml" --on ports send=end0,respond=end1 "${whole[@]}" "${short[@]}" --out "$scratch/ends" \
   --set 'expect=["max(flows.fct_ns) < 2s", "min(flows.bytes) between 180KB and 200KB", "sum(flows.timeouts) + sum(flows.naks) == 0"]'
-assert_json "$scratch/last.out" '.verdict == "pass" and .queues == [] and all(.flows[]; .fct_ns > 0 and .packets == null)'
+assert_json "$scratch/last.out" '.verdict == "pass" and .queues == [] and all(.flows[]; .fct_ns > 0 and .packets == 200 and .drops == 0 and .retransmitted == null)'
 nothing_left "after a run of both ends"
 
 # A process for each role, on their own hosts, so to speak. Again, with more time before the start, where a busy machine needs it.
