@@ -392,6 +392,7 @@ TEST(OtgExport, RefusesByName) {
 
 // Each is a configuration that is read without a finding, or refused for what is named here.
 TEST(OtgExport, InstalledExperiments) {
+  constexpr const char *kOpen = "flow 'flow-1': OTG has no flows without a reliable connection";
   const std::map<std::string, std::string> refused = {
       {"dcqcn-eight", "sender-1: OTG has no speed of 40mbit"},
       {"drop-nth", "flow 'whole': OTG's flows do not end: messages 1"},
@@ -401,6 +402,11 @@ TEST(OtgExport, InstalledExperiments) {
       {"late-rank", "collective 'train': OTG has no messages that wait for others"},
       {"ring-1024", "collective 'ring': OTG has no messages that wait for others"},
       {"lossless-incast", "flow 'flow-1': OTG's flows do not end: messages 1"},
+      {"rfc2544-throughput", kOpen},
+      {"rfc2544-loss", kOpen},
+      {"rfc2544-back-to-back", kOpen},
+      {"rfc2889-many-to-one", kOpen},
+      {"nic-incast", "flow 'flow-1': OTG's flows do not end: messages 1"},
       {"mark-response", "sender-1: OTG has no speed of 200mbit"},
       {"retransmit", "sender-1: OTG has no speed of 50mbit"},
       {"timely-7-3", "flow 'flow-1': OTG has no cc timely"},

@@ -80,8 +80,8 @@ Status read_range(const std::string &key, const std::string &text, Find &find) {
 }
 
 // Words of a search that are no key.
-const std::vector<std::string_view> kWords = {"for",     "resolution", "scale", "trials",
-                                              "confirm", "at",         "goals"};
+constexpr std::string_view kWords[] = {"for",     "resolution", "scale", "trials",
+                                       "confirm", "at",         "goals"};
 
 class FindReader {
 public:
@@ -94,7 +94,7 @@ public:
     YAML::Node words(YAML::NodeType::Map);
     for (const auto &pair : node) {
       const std::string key = parse::scalar(pair.first);
-      if (std::ranges::find(kWords, key) != kWords.end()) {
+      if (std::ranges::find(kWords, key) != std::end(kWords)) {
         words[pair.first] = pair.second;
         continue;
       }
@@ -106,7 +106,8 @@ public:
         continue;
       // Perhaps a word with a typing error.
       Error error = read.error();
-      if (const std::string near = parse::nearest(key, kWords); !near.empty())
+      if (const std::string near = parse::nearest(key, {std::begin(kWords), std::end(kWords)});
+          !near.empty())
         error = {fmt::format("'{}' is no word of it", key), fmt::format("did you mean {}?", near)};
       return in(pair.second, error);
     }

@@ -215,6 +215,7 @@ Table findings_table(const std::vector<Found> &all) {
                              finding.answer.limited, finding.twist, uint64_t{found.tried.size()}});
     }
   std::vector<Column> columns;
+  columns.reserve(keys.size());
   for (const std::string &key : keys)
     columns.push_back({"settings." + key, key, Number});
   const std::vector<Column> more = {
@@ -260,6 +261,7 @@ Table trials_table(const std::vector<Found> &all) {
       add(found, tried, share);
   }
   std::vector<Column> columns;
+  columns.reserve(keys.size());
   for (const std::string &key : keys)
     columns.push_back({"settings." + key, key, Number});
   const std::vector<Column> more = {{"key", "KEY"},
