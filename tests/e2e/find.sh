@@ -91,7 +91,7 @@ find: {rate: 50mbit..200mbit, resolution: 0.5%, goals: {without loss: "totals.dr
 Y
 measured pass "$scratch/link.yaml" --on namespaces
 found '.found[0] | (.value / 100e6 - 1 | fabs) < 0.011 or .limited'
-measured pass "$scratch/link.yaml" --on namespaces --set size=66 --set 'topology.dumbbell.core-rate=1gbit' --find rate=5mbit..1gbit --resolution 30%
+measured pass "$scratch/link.yaml" --on namespaces --set size=66 --set 'topology.dumbbell.core-rate=1gbit' --set topology.dumbbell.delay=30ms --find rate=5mbit..1gbit --resolution 30%
 found '.found[0].limited and (.summary.text | test("this machine is the limit"))'
 
 # On ports: a bridge that polices, between two ports of one namespace.

@@ -36,10 +36,11 @@ Result<Grid> Grid::make(const Options &options) {
         std::ceil(std::log(high / low) / std::log1p(options.resolution) - kRounding);
     if (steps > kMostListed)
       return Error{"the resolution is too fine", fmt::format("at most {:.0f} values", kMostListed)};
-    grid.values_.reserve(static_cast<size_t>(steps) + 1);
-    for (double i = 0; i <= steps; i++) {
-      double value = i == steps ? high : low * std::pow(high / low, i / steps);
-      if (i > 0 && i < steps)
+    const auto count = static_cast<size_t>(steps);
+    grid.values_.reserve(count + 1);
+    for (size_t i = 0; i <= count; i++) {
+      double value = i == count ? high : low * std::pow(high / low, static_cast<double>(i) / steps);
+      if (i > 0 && i < count)
         value = rounded(value, value * options.resolution);
       if (options.whole)
         value = std::round(value);
