@@ -106,7 +106,7 @@ for ns in "$tx" "$rx"; do
 done
 refused 'none0: no such interface' "$XDP_ROCE" --netns "$tx" find a0 none0
 exits 0 "$XDP_ROCE" --netns "$rx" bridge a1 b1 --fix
-exits 0 "$XDP_ROCE" --netns "$rx" impair a1 add roce police 50mbit burst 16k
+exits 0 "$XDP_ROCE" --netns "$rx" impair a1 add roce police 50mbit burst 128k
 for tries in 1 2 3; do
   "$XDP_ROCE" --json --netns "$tx" find a0 b0 --size 1518 --speed 200mbit --loss 0,5% --resolution 1% --out "$scratch/ports" \
     >"$scratch/found.json" 2>"$scratch/found.err" || true

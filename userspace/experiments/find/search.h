@@ -53,7 +53,7 @@ struct SearchOptions {
 struct Trial {
   size_t index = 0;
   bool longer = false;
-  auto operator<=>(const Trial &) const = default;
+  bool operator==(const Trial &) const = default;
 };
 
 struct Answer {

@@ -61,7 +61,7 @@ struct Job {
   size_t finder = 0;
   find::Trial trial;
   std::optional<size_t> share;
-  auto operator<=>(const Job &) const = default;
+  bool operator==(const Job &) const = default;
 };
 
 // One search, for all of its goals.
@@ -300,6 +300,10 @@ public:
   }
 
 private:
+  struct Done {
+    Job job;
+    sweep::SweepPoint point;
+  };
   bool stopped() const { return options_.stop && options_.stop->load(); }
 
   std::optional<Job> next(size_t at) const {
@@ -313,14 +317,17 @@ private:
   // What came of trials goes to their searches in the order in which these ask.
   Status take() {
     for (size_t at = 0; at < finders_.size(); at++)
-      for (auto job = next(at); job && done_.contains(*job); job = next(at)) {
-        const auto found = done_.find(*job);
-        finders_[at].tell(*job, found->second);
+      for (auto job = next(at); job && is_done(*job); job = next(at)) {
+        const auto found = std::ranges::find(done_, *job, &Done::job);
+        finders_[at].tell(*job, found->point);
         done_.erase(found);
       }
     return {};
   }
 
+  bool is_done(const Job &job) const {
+    return std::ranges::find(done_, job, &Done::job) != done_.end();
+  }
   bool runs(const Job &job) const {
     return std::ranges::any_of(running_, [&](const auto &entry) { return entry.second == job; });
   }
@@ -348,7 +355,7 @@ private:
     for (const Job &job : wanted) {
       if (processes_.running() >= options_.jobs)
         break;
-      if (runs(job) || done_.contains(job))
+      if (runs(job) || is_done(job))
         continue;
       const size_t number = started_++;
       XR_TRY(processes_.start(number, [this, job, number] { return run_trial(job, number == 0); }));
@@ -392,7 +399,7 @@ private:
                         fmt::format("{}, {}", counted(done, "trial"),
                                     sweep::settings_text(finder.settings_of(job), "")));
     }
-    done_.emplace(job, std::move(point));
+    done_.push_back({job, std::move(point)});
     return {};
   }
 
@@ -402,7 +409,7 @@ private:
   std::vector<Finder> finders_;
   Processes processes_;
   std::map<size_t, Job> running_;
-  std::map<Job, sweep::SweepPoint> done_; // not taken yet
+  std::vector<Done> done_; // not taken yet
   size_t started_ = 0;
 };
 

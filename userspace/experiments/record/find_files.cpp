@@ -155,6 +155,7 @@ Status write_find(const std::string &out, const std::string &name, const std::st
   XR_TRY(write_table(out + "/trials.csv", find::trials_table(all)));
   const std::vector<ExperimentResult> results = find::as_results(name, all);
   std::vector<const ExperimentResult *> pointers;
+  pointers.reserve(results.size());
   for (const ExperimentResult &result : results)
     pointers.push_back(&result);
   XR_TRY(write_whole(out + "/junit.xml", report::junit_xml(pointers)));
