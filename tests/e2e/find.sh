@@ -110,7 +110,8 @@ exits 0 "$XDP_ROCE" --netns "$rx" impair a1 add roce police 50mbit burst 128k
 for tries in 1 2 3; do
   "$XDP_ROCE" --json --netns "$tx" find a0 b0 --size 1518 --speed 200mbit --loss 0,5% --resolution 1% --out "$scratch/ports" \
     >"$scratch/found.json" 2>"$scratch/found.err" || true
-  if jq -e '.verdict == "pass" and all(.found[]; .limited | not)' "$scratch/found.json" >/dev/null; then break; fi
+  # A sender that is late catches up by a burst, which a policer may not let pass.
+  if jq -e '.verdict == "pass" and all(.found[]; (.limited | not) and .value > 48.5e6)' "$scratch/found.json" >/dev/null; then break; fi
 done
 jq -e '.found | length == 2' "$scratch/found.json" >/dev/null || fail "find: $(tail -n 3 "$scratch/found.err")"
 jq -e '.verdict == "pass" and all(.found[]; .limited | not)' "$scratch/found.json" >/dev/null ||
