@@ -67,9 +67,6 @@ assert_json "$scratch/last.out" '[.flows[].wire_bps] | add > 1.6e6 and add < 2.4
 
 # What does not hold, and what cannot run.
 measures 3 "$scratch/star.yaml" "${quick[@]}" --set 'expect=["sum(flows.cnps) == 0"]'
-refused 'a leaf-spine is not possible with frames' "$XDP_ROCE" run "$scratch/star.yaml" --on namespaces \
-  --set 'topology={leaf-spine: {leaves: 2, spines: 1, hosts: 2, rate: 5mbit}}' --set 'expect=[]' \
-  --set 'flows=[{from: host-1, to: host-3, words: "write size 64k"}]'
 refused 'this machine forwards' "$XDP_ROCE" run incast --on namespaces
 grep -q '^hint: --scale 1/' "$scratch/last.err" || fail "$(cat "$scratch/last.err")"
 refused 'only SENDs and WRITEs' "$XDP_ROCE" run "$scratch/star.yaml" --on namespaces \

@@ -2,6 +2,7 @@
 #include "analysis/job_steps.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace xr {
 
@@ -47,13 +48,16 @@ std::vector<JobPhases::Phase> joined(const std::vector<JobPhases::Phase> &phases
   return all;
 }
 
-uint64_t separating_silence(const std::vector<JobPhases::Phase> &phases, uint64_t floor_ns) {
+std::vector<uint64_t> silences_of(const std::vector<JobPhases::Phase> &phases) {
   std::vector<uint64_t> silences;
-  uint64_t sum = 0;
-  for (size_t i = 1; i < phases.size(); i++) {
+  for (size_t i = 1; i < phases.size(); i++)
     silences.push_back(phases[i].step.first_ns - phases[i - 1].step.last_ns);
-    sum += silences.back();
-  }
+  return silences;
+}
+
+uint64_t separating_silence(const std::vector<JobPhases::Phase> &phases, uint64_t floor_ns) {
+  std::vector<uint64_t> silences = silences_of(phases);
+  const uint64_t sum = std::accumulate(silences.begin(), silences.end(), uint64_t{0});
   std::ranges::sort(silences);
   uint64_t above = sum, best = floor_ns, before = floor_ns;
   double most = 0;
@@ -196,8 +200,16 @@ void find_silent(const std::vector<JobPhases::Phase> &steps, uint64_t end_ns, Jo
 void JobPhases::steps(JobTraffic &into, uint64_t end_ns) const {
   if (phases_.size() < 3)
     return;
-  into.silence_ns = separating_silence(phases_, silence_ns_);
-  const std::vector<Phase> parts = joined(phases_, into.silence_ns);
+  std::vector<Phase> parts = phases_;
+  uint64_t floor_ns = silence_ns_;
+  if (packets_ < 2 * phases_.size()) {
+    parts = joined(phases_, 2 * middle(silences_of(phases_)));
+    if (parts.size() < 3)
+      return;
+    floor_ns = std::ranges::min(silences_of(parts));
+  }
+  into.silence_ns = separating_silence(parts, floor_ns);
+  parts = joined(parts, into.silence_ns);
   std::vector<Phase> steps = complete(parts);
   if (steps.size() < 3)
     steps = parts;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The steps of a job and its late ranks.
-// - A phase ends when no rank sends data for 10 us (more where there would be too many phases). The
+// - A phase ends when no rank sends data for 10 us (more where there would be too many phases; on a
+//   slow link, where that leaves less than two packets a phase, for twice the median silence, of which
+//   the shortest is then the first). The
 //   silence that separates steps is above the largest jump (ratio) of the sorted silences, of those
 //   jumps above which are at least two silences, and half of all silent time. Then a part in which
 //   not all senders sent is one step with what follows: the others wait for the late one. Where
@@ -49,6 +51,7 @@ public:
     Phase &phase = phases_.back();
     phase.step.last_ns = now;
     phase.step.bytes += bytes;
+    packets_++;
     phase.senders[from / 64] |= uint64_t{1} << (from % 64);
   }
   // Fills steps, silence_ns, period_ns, duty, repeats and silent. `end_ns`: of the capture.
@@ -58,7 +61,7 @@ private:
   void begin(uint64_t now);
 
   std::vector<Phase> phases_;
-  uint64_t silence_ns_ = 10'000, last_ns_ = 0;
+  uint64_t silence_ns_ = 10'000, last_ns_ = 0, packets_ = 0;
 };
 
 // Fills `stragglers`. Samples in order of time.

@@ -85,6 +85,7 @@ constexpr ColumnRow kQueues[] = {
     queue_row("paused_ns", Time, Counter, [](const Queue &q) { return cell(q.paused_ns); }),
     queue_row("pfc_sent", Plain, Counter, [](const Queue &q) { return cell(q.pfc_sent); }),
     queue_row("utilisation", Plain, Level, [](const Queue &q) { return cell(q.utilisation); }),
+    queue_row("flows", Plain, Value, [](const Queue &q) { return cell(q.flows); }),
 };
 
 constexpr ColumnRow rule_row(const char *name, Dimension dimension,
@@ -105,32 +106,92 @@ constexpr ColumnRow kRules[] = {
     rule_row("not_held", Plain, [](const ExperimentRule &r) { return cell(r.not_held); }),
 };
 
+uint64_t most_excess_ns(const ExperimentJob &job) {
+  uint64_t most = 0;
+  for (const ExperimentJob::Step &step : job.steps)
+    most = std::max(most, step.excess_ns);
+  return most;
+}
+
 constexpr ColumnRow job_row(const char *name, Dimension dimension,
                             Cell (*get)(const ExperimentJob &)) {
   return {.name = name, .dimension = dimension, .kind = Value, .whole_run = true, .job = get};
 }
 
+constexpr ColumnRow step_row(const char *name, Dimension dimension,
+                             Cell (*get)(const ExperimentJob &),
+                             double (*step)(const ExperimentJob::Step &)) {
+  return {.name = name,
+          .dimension = dimension,
+          .kind = Stepwise,
+          .whole_run = true,
+          .job = get,
+          .step = step};
+}
+
 constexpr ColumnRow kJobs[] = {
     {.name = "step_ns",
      .dimension = Time,
-     .kind = Value,
+     .kind = Stepwise,
      .whole_run = true,
      .job = [](const ExperimentJob &j) { return Cell{.distribution = &j.step_ns}; },
-     .distribution = true},
+     .distribution = true,
+     .step =
+         [](const ExperimentJob::Step &s) { return static_cast<double>(*s.end_ns - s.start_ns); }},
     job_row("steps", Plain, [](const ExperimentJob &j) { return cell(j.step_ns.count()); }),
-    job_row("algbw_bps", Rate, [](const ExperimentJob &j) { return cell(j.algbw_bps); }),
-    job_row("busbw_bps", Rate, [](const ExperimentJob &j) { return cell(j.busbw_bps); }),
-    job_row("overlap", Plain, [](const ExperimentJob &j) { return cell(j.overlap); }),
+    step_row(
+        "algbw_bps", Rate, [](const ExperimentJob &j) { return cell(j.algbw_bps); },
+        [](const ExperimentJob::Step &s) { return s.algbw_bps; }),
+    step_row(
+        "busbw_bps", Rate, [](const ExperimentJob &j) { return cell(j.busbw_bps); },
+        [](const ExperimentJob::Step &s) { return s.busbw_bps; }),
+    step_row(
+        "overlap", Plain, [](const ExperimentJob &j) { return cell(j.overlap); },
+        [](const ExperimentJob::Step &s) { return s.overlap; }),
+    step_row(
+        "excess_ns", Time, [](const ExperimentJob &j) { return cell(most_excess_ns(j)); },
+        [](const ExperimentJob::Step &s) { return static_cast<double>(s.excess_ns); }),
+    job_row("late_rank", Plain,
+            [](const ExperimentJob &j) {
+              const auto late = late_rank(j);
+              return late ? cell(late->rank) : Cell{};
+            }),
+    job_row("late_steps", Plain,
+            [](const ExperimentJob &j) {
+              const auto late = late_rank(j);
+              return cell(late ? late->steps : 0);
+            }),
     job_row("messages", Plain, [](const ExperimentJob &j) { return cell(j.messages); }),
     job_row("bytes", Bytes, [](const ExperimentJob &j) { return cell(j.bytes); }),
     job_row("left", Plain, [](const ExperimentJob &j) { return cell(j.left); }),
     job_row("incast", Plain, [](const ExperimentJob &j) { return cell(j.incast); }),
+    {.name = "incast_ranks",
+     .dimension = Plain,
+     .kind = Value,
+     .whole_run = true,
+     .job = [](const ExperimentJob &j) { return Cell{.distribution = &j.incast_ranks}; },
+     .distribution = true},
+};
+
+using RankRow = ExperimentJob::Rank;
+constexpr ColumnRow rank_row(const char *name, Dimension dimension, Cell (*get)(const RankRow &)) {
+  return {.name = name, .dimension = dimension, .kind = Value, .whole_run = true, .rank = get};
+}
+
+constexpr ColumnRow kRanks[] = {
+    rank_row("compute_ns", Time, [](const RankRow &r) { return cell(r.compute_ns); }),
+    rank_row("exchange_ns", Time, [](const RankRow &r) { return cell(r.exchange_ns); }),
+    rank_row("wait_ns", Time, [](const RankRow &r) { return cell(r.wait_ns); }),
+    rank_row("cts_to_data_ns", Time, [](const RankRow &r) { return cell(r.cts_to_data_ns); }),
+    rank_row("data_to_cts_ns", Time, [](const RankRow &r) { return cell(r.data_to_cts_ns); }),
+    rank_row("slowest", Plain, [](const RankRow &r) { return cell(r.slowest); }),
 };
 
 constexpr RowWords kRowWords[] = {{"flow", "flows", RowKind::Flow},
                                   {"queue", "queues", RowKind::Queue},
                                   {"rule", "rules", RowKind::Rule},
                                   {"job", "jobs", RowKind::Job},
+                                  {"rank", "ranks", RowKind::Rank},
                                   {"episode", "episodes", RowKind::Episode},
                                   {"retransmission", "retransmissions", RowKind::Episode},
                                   {"finding", "findings", RowKind::Finding},
@@ -148,6 +209,8 @@ constexpr ColumnRow kTotals[] = {
     total_row("jain", Plain, Level, [](const Total &t) { return cell(t.jain); }),
     total_row("flow_imbalance", Plain, Value,
               [](const Total &t) { return cell(t.flow_imbalance); }),
+    total_row("flow_collisions", Plain, Value,
+              [](const Total &t) { return cell(t.flow_collisions); }),
     total_row("packets", Plain, Counter, [](const Total &t) { return cell(t.packets); }),
     total_row("packet_hops", Plain, Counter, [](const Total &t) { return cell(t.packet_hops); }),
     total_row("duration_ns", Time, Value, [](const Total &t) { return cell(t.duration_ns); }),
@@ -276,6 +339,8 @@ std::span<const ColumnRow> columns_of(RowKind kind) {
     return kRules;
   case RowKind::Job:
     return kJobs;
+  case RowKind::Rank:
+    return kRanks;
   case RowKind::Total:
     return kTotals;
   case RowKind::Whole:

@@ -26,6 +26,7 @@ enum class RowKind : uint8_t {
   Queue,
   Rule,
   Job,
+  Rank,
   Total,
   Whole,
   Prediction,
@@ -51,7 +52,8 @@ bool names_rows(std::string_view word, const RowWords &words);
 const RowWords *row_words(RowKind kind);
 
 // Counter: a sample is the increase since the sample before. Sampled: over time only.
-enum class ColumnKind : uint8_t { Value, Level, Counter, Sampled };
+// Stepwise: over time by the steps that end then.
+enum class ColumnKind : uint8_t { Value, Level, Counter, Sampled, Stepwise };
 
 struct Cell {
   std::optional<double> number = {};
@@ -72,9 +74,11 @@ struct ColumnRow {
   Cell (*queue)(const ExperimentQueue &) = nullptr;
   Cell (*rule)(const ExperimentRule &) = nullptr;
   Cell (*job)(const ExperimentJob &) = nullptr;
+  Cell (*rank)(const ExperimentJob::Rank &) = nullptr;
   Cell (*total)(const ExperimentMeasurement &) = nullptr;
   Cell (*prediction)(const ExperimentPrediction &) = nullptr;
   bool distribution = false;
+  double (*step)(const ExperimentJob::Step &) = nullptr; // Stepwise; of a step that ended
   Cell (*episode)(const Recovery &) = nullptr;
   Cell (*finding)(const AnsweredFinding &) = nullptr;
   Cell (*event)(const HitPacket &) = nullptr;

@@ -65,8 +65,14 @@ std::vector<size_t> select_rows(const Subject &subject, RowKind kind, const std:
   const std::string &wanted =
       kind == RowKind::Queue && alias != subject.aliases.end() ? alias->second : pattern;
   std::vector<size_t> rows;
+  const auto is_wanted = [&](const std::string &name) {
+    if (wanted.empty() || fnmatch(wanted.c_str(), name.c_str(), 0) == 0)
+      return true;
+    // a rank may be named by its number alone
+    return kind == RowKind::Rank && name.substr(name.rfind(':') + 1) == wanted;
+  };
   for (size_t i = 0; i < names.size(); i++)
-    if (wanted.empty() || fnmatch(wanted.c_str(), names[i].c_str(), 0) == 0)
+    if (is_wanted(names[i]))
       rows.push_back(i);
   return rows;
 }

@@ -24,6 +24,7 @@ struct Node;
 // What an experiment will have, known before it runs.
 struct Subject {
   std::vector<std::string> flows, queues, rules, jobs;
+  std::vector<std::string> ranks; // JOB:RANK, by job
   const std::vector<std::string> &names(RowKind kind) const {
     switch (kind) {
     case RowKind::Flow:
@@ -32,6 +33,8 @@ struct Subject {
       return queues;
     case RowKind::Job:
       return jobs;
+    case RowKind::Rank:
+      return ranks;
     default:
       return rules;
     }

@@ -68,9 +68,12 @@ Status timed(const Node &node, const Subject &subject) {
 }
 
 Status sampled(const Node &node, const ColumnRow &column, const Subject &subject) {
+  if (column.kind == ColumnKind::Stepwise)
+    return within_run(node, subject);
   if (!subject.samples)
     return Error{fmt::format("{}: there are no samples", node.text), "sample: 100us"};
-  if (node.row_kind == RowKind::Rule || node.row_kind == RowKind::Job)
+  if (node.row_kind == RowKind::Rule || node.row_kind == RowKind::Job ||
+      node.row_kind == RowKind::Rank)
     return Error{
         fmt::format("{}: {} are not sampled over time", node.text, rows_name(node.row_kind)),
         "the column of the whole run"};

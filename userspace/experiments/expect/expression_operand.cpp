@@ -129,8 +129,10 @@ Status parse_rows_pattern(TokenCursor &cursor, Node &made) {
   if (!cursor.is("("))
     return {};
   cursor.take();
-  if (cursor.peek().kind != Token::Kind::Quoted)
-    return cursor.unexpected("a name in quotes");
+  const bool rank = made.row_kind == RowKind::Rank && cursor.peek().kind == Token::Kind::Number;
+  if (cursor.peek().kind != Token::Kind::Quoted && !rank)
+    return cursor.unexpected(made.row_kind == RowKind::Rank ? "a rank's number or 'JOB:RANK'"
+                                                            : "a name in quotes");
   made.pattern = cursor.take().text;
   return cursor.expect(")");
 }

@@ -218,6 +218,13 @@ Cell ExpressionValues::cell_of(const ColumnRow &column, RowKind kind, uint32_t r
                                                  : Cell{};
   case RowKind::Job:
     return row < evidence_.measured.jobs.size() ? column.job(evidence_.measured.jobs[row]) : Cell{};
+  case RowKind::Rank:
+    for (const ExperimentJob &job : evidence_.measured.jobs) {
+      if (row < job.ranks.size())
+        return column.rank(job.ranks[row]);
+      row -= static_cast<uint32_t>(job.ranks.size());
+    }
+    return {};
   case RowKind::Total:
   case RowKind::Whole:
     return column.total(evidence_.measured);
@@ -259,6 +266,13 @@ Item ExpressionValues::column(const Node &node, uint32_t row) const {
 
 void ExpressionValues::window(const Node &node, const FoundColumn &found, Item &item) const {
   const Samples *series = evidence_.samples.find(item.row_kind, item.row, found.column->name);
+  Samples of_steps;
+  if (found.column->kind == ColumnKind::Stepwise && item.row < evidence_.measured.jobs.size()) {
+    for (const ExperimentJob::Step &step : evidence_.measured.jobs[item.row].steps)
+      if (step.end_ns)
+        of_steps.emplace_back(*step.end_ns, found.column->step(step));
+    series = &of_steps;
+  }
   if (!series)
     return;
   const uint64_t from = node.after_ns.value_or(0);

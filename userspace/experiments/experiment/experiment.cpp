@@ -285,6 +285,9 @@ private:
     for (const simulate::JobSetup &setup : scenario().jobs)
       subject.jobs.push_back(setup.job.name);
     for (const simulate::JobSetup &setup : scenario().jobs)
+      for (size_t rank = 0; rank < setup.job.hosts.size(); rank++)
+        subject.ranks.push_back(fmt::format("{}:{}", setup.job.name, rank));
+    for (const simulate::JobSetup &setup : scenario().jobs)
       for (const simulate::JobConnection &connection :
            XR_TRY(simulate::connections_of(setup.job)).all)
         subject.flows.push_back(connection.name);

@@ -105,12 +105,18 @@ Status read_kind(const YamlReader &reader, const YAML::Node &node, Kind kind, To
     return read_graph(reader, node, t);
   std::vector<YamlReader::Key> keys = {{"rate", rate_of(reader, "rate", t.rate, &t.layer1)},
                                        {"delay", reader.duration("delay", t.delay)}};
+  bool senders_given = false;
   if (t.kind != Kind::Star) {
     keys.push_back({"core-rate", rate_of(reader, "core-rate", t.core_rate, nullptr)});
     keys.push_back({"core-delay", reader.duration("core-delay", t.core_delay)});
   }
   if (t.kind == Kind::Star || t.kind == Kind::Dumbbell)
-    keys.push_back({"senders", reader.number("senders", 1, kMost, t.senders)});
+    keys.push_back({"senders", [&](const YAML::Node &value) {
+                      senders_given = true;
+                      return reader.number("senders", 1, kMost, t.senders)(value);
+                    }});
+  if (t.kind == Kind::Star)
+    keys.push_back({"hosts", reader.number("hosts", 2, kMost, t.star_hosts)});
   if (t.kind == Kind::ParkingLot)
     keys.push_back({"hops", reader.number("hops", 1, kMost, t.hops)});
   if (t.kind == Kind::LeafSpine) {
@@ -124,6 +130,9 @@ Status read_kind(const YamlReader &reader, const YAML::Node &node, Kind kind, To
     keys.push_back(
         {"oversubscription", reader.number("oversubscription", 1, kMost, t.oversubscription)});
   XR_TRY(reader.map(node, fmt::format("a key of {}", simulate::kind_name(kind)), keys));
+  if (senders_given && t.star_hosts)
+    return reader.at(node, {"a star has senders and a receiver, or equal hosts, not both",
+                            "senders: 4, or hosts: 4"});
   if (Status s = simulate::check_topology(t); !s)
     return reader.at(node, s.error());
   return {};

@@ -3,7 +3,6 @@
 
 #include <cstring>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -20,7 +19,6 @@ namespace {
 constexpr const char *kNetnsPrefix = "xr-run-";
 constexpr const char *kSender = "tx0", *kLeft = "box0", *kRight = "box1", *kReceiver = "rx0";
 
-// The name is xr-run-PID-START-ROLE.
 bool is_stale(const std::string &name) {
   return name.starts_with(kNetnsPrefix) && names_ended_process(name.substr(strlen(kNetnsPrefix)));
 }
@@ -35,7 +33,7 @@ void remove(const std::string &name) {
 
 } // namespace
 
-void remove_stale_lanes() {
+void remove_stale_netns() {
   std::set<std::string> names = datapath::pinned_netns_names();
   for (std::string &name : host::netns_names())
     names.insert(std::move(name));
@@ -44,41 +42,35 @@ void remove_stale_lanes() {
       remove(name);
 }
 
-Result<Lane> Lane::make(uint32_t mtu) {
-  remove_stale_lanes();
-  const std::string id = kNetnsPrefix + own_process_name();
-  Lane lane;
-  for (const auto &[name, role] :
-       {std::pair{&lane.senders_, "send"}, std::pair{&lane.wire_, "wire"},
-        std::pair{&lane.receivers_, "recv"}}) {
-    const std::string wanted = fmt::format("{}-{}", id, role);
-    XR_TRY(host::make_netns(wanted));
-    *name = wanted;
+Result<RunNetns> RunNetns::make(std::string_view role) {
+  std::string name = fmt::format("{}{}-{}", kNetnsPrefix, own_process_name(), role);
+  XR_TRY(host::make_netns(name));
+  return RunNetns(std::move(name));
+}
+
+RunNetns::~RunNetns() {
+  try {
+    if (!name_.empty())
+      remove(name_);
+  } catch (...) { // out of memory; the next run removes it
   }
-  for (const auto &[near, netns, far] : {std::tuple{kLeft, &lane.senders_, kSender},
-                                         std::tuple{kRight, &lane.receivers_, kReceiver}})
-    XR_TRY(host::make_veth({near, lane.wire_}, {far, *netns}, mtu));
-  return lane;
+}
+
+Result<Lane> Lane::make(uint32_t mtu) {
+  remove_stale_netns();
+  auto senders = XR_TRY(RunNetns::make("send"));
+  auto wire = XR_TRY(RunNetns::make("wire"));
+  auto receivers = XR_TRY(RunNetns::make("recv"));
+  XR_TRY(host::make_veth({kLeft, wire.name()}, {kSender, senders.name()}, mtu));
+  XR_TRY(host::make_veth({kRight, wire.name()}, {kReceiver, receivers.name()}, mtu));
+  return Lane(std::move(senders), std::move(wire), std::move(receivers));
 }
 
 RunPorts Lane::ports() const {
-  return {.sender = {kSender, senders_},
-          .left = {kLeft, wire_},
-          .right = {kRight, wire_},
-          .receiver = {kReceiver, receivers_}};
-}
-
-Lane::Lane(Lane &&other) noexcept
-    : senders_(std::exchange(other.senders_, "")), wire_(std::exchange(other.wire_, "")),
-      receivers_(std::exchange(other.receivers_, "")) {}
-
-Lane::~Lane() {
-  try {
-    for (const std::string *name : {&senders_, &receivers_, &wire_})
-      if (!name->empty())
-        remove(*name);
-  } catch (...) { // out of memory; the next run removes them
-  }
+  return {.sender = {kSender, senders_.name()},
+          .left = {kLeft, wire_.name()},
+          .right = {kRight, wire_.name()},
+          .receiver = {kReceiver, receivers_.name()}};
 }
 
 } // namespace xr::places

@@ -1,34 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-// Three network namespaces in a row, joined by two veth pairs: senders, wire, receivers. They are
-// this process's, and are removed with the object; what a killed process left is removed by the
-// next one.
+// Network namespaces of a run. They are this process's, and are removed with the object; what a
+// killed process left is removed by the next one.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/result.h"
 #include "places/run_ports.h"
 
 namespace xr::places {
 
+class RunNetns {
+public:
+  // xr-run-PID-START-ROLE.
+  static Result<RunNetns> make(std::string_view role);
+  RunNetns(RunNetns &&other) noexcept : name_(std::exchange(other.name_, "")) {}
+  RunNetns &operator=(RunNetns &&) = delete;
+  ~RunNetns();
+
+  const std::string &name() const { return name_; }
+
+private:
+  explicit RunNetns(std::string name) : name_(std::move(name)) {}
+
+  std::string name_; // "": not ours any more
+};
+
+// Three in a row, joined by two veth pairs: senders, wire, receivers.
 class Lane {
 public:
   static Result<Lane> make(uint32_t mtu);
-  Lane(Lane &&other) noexcept;
-  Lane &operator=(Lane &&) = delete;
-  ~Lane();
 
   RunPorts ports() const;
 
 private:
-  Lane() = default;
+  Lane(RunNetns senders, RunNetns wire, RunNetns receivers)
+      : wire_(std::move(wire)), receivers_(std::move(receivers)), senders_(std::move(senders)) {}
 
-  std::string senders_, wire_, receivers_; // "": not ours any more
+  RunNetns wire_, receivers_, senders_; // which are removed in the opposite order
 };
 
 // Removes the namespaces of runs whose process has ended, and the pins of those that a user, or a
 // run with another bpffs, has deleted.
-void remove_stale_lanes();
+void remove_stale_netns();
 
 } // namespace xr::places

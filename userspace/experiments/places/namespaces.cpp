@@ -11,6 +11,7 @@
 #include "places/lane.h"
 #include "places/rules.h"
 #include "places/scale.h"
+#include "places/simulated_network.h"
 
 namespace xr::places {
 
@@ -35,6 +36,8 @@ Result<Subject> subject_in_namespaces(const Experiment &experiment, const Plan &
 Result<ExperimentResult> run_in_namespaces(const Experiment &experiment,
                                            const NamespacesOptions &options,
                                            const RunHooks &hooks) {
+  if (needs_network(experiment.scenario))
+    return run_network(experiment, options, hooks);
   const Stopwatch watch;
   const simulate::Scenario scenario = scaled(experiment.scenario, options.scale);
   auto plan = XR_TRY(make_plan(scenario));

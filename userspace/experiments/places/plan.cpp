@@ -212,11 +212,7 @@ private:
     if (!setup.src.starts_with("sender-") || !setup.dst.starts_with("receiver"))
       return not_here(fmt::format("it cannot go from {} to {}", setup.src, setup.dst),
                       fmt::format("from a sender to {}", dumbbell ? "a receiver" : "the receiver"));
-    if (setup.flow.control.needs() & XDP_ROCE_NEEDS_HOPS)
-      return not_here(fmt::format("cc {} is not possible with frames: they do not carry what each "
-                                  "hop says of itself (INT)",
-                                  setup.flow.control.word()),
-                      "--on virtual, or cc dcqcn, timely or swift");
+    XR_TRY(check_control(setup.flow));
     if (!plan_.ours)
       return {};
     if (setup.flow.path.network != packet::Network::Ipv4)
@@ -329,14 +325,6 @@ private:
   Plan plan_;
 };
 
-// 1, 2 or 5 x 10^n, not below `value`.
-uint64_t round_up(double value) {
-  for (uint64_t step = 1;; step *= 10)
-    for (const uint64_t factor : {1, 2, 5})
-      if (static_cast<double>(step * factor) >= value)
-        return step * factor;
-}
-
 // Congestion control sees this machine's delays too: the time until it hears of a mark, beside the
 // shortest that these leave unchanged. 1 without congestion control or a queue that marks.
 double loop_of(const Plan &plan) {
@@ -362,6 +350,22 @@ std::string why_differs(const Plan &plan, double scale) {
   return fmt::format("at this scale path and queue are not long beside the delays of this machine: "
                      "congestion control may differ; --scale 1/{}",
                      round_up(1 / (scale * loop)));
+}
+
+Status check_control(const flow::Flow &flow) {
+  if (!(flow.control.needs() & XDP_ROCE_NEEDS_HOPS))
+    return {};
+  return not_here(fmt::format("cc {} is not possible with frames: they do not carry what each hop "
+                              "says of itself (INT)",
+                              flow.control.word()),
+                  "--on virtual, or cc dcqcn, timely or swift");
+}
+
+uint64_t round_up(double value) {
+  for (uint64_t step = 1;; step *= 10)
+    for (const uint64_t factor : {1, 2, 5})
+      if (static_cast<double>(step * factor) >= value)
+        return step * factor;
 }
 
 Result<Plan> make_plan(const Scenario &scenario, bool ours, bool pausable) {

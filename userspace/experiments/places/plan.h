@@ -67,6 +67,11 @@ struct Plan {
 // `pausable`: the senders' port can be paused by PFC for itself.
 Result<Plan> make_plan(const simulate::Scenario &scenario, bool ours = true, bool pausable = false);
 
+// Error: the flow's congestion control needs what frames do not carry.
+Status check_control(const flow::Flow &flow);
+// 1, 2 or 5 x 10^n, not below `value`: N of a hint --scale 1/N.
+uint64_t round_up(double value);
+
 // Whether CNPs are counted as they come to the senders; otherwise as the receivers' answers enter
 // the wire, which loses none of them then, and the senders' program need not follow streams.
 bool counts_cnps_at_senders(const Plan &plan);

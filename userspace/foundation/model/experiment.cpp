@@ -2,6 +2,7 @@
 #include "model/experiment.h"
 
 #include <algorithm>
+#include <map>
 
 namespace xr {
 
@@ -40,6 +41,17 @@ ExperimentFlowCounts ExperimentFlowCounts::since(const ExperimentFlowCounts &bef
   for (const auto count : kFlowCounts)
     counts.*count = increase(this->*count, before.*count);
   return counts;
+}
+
+std::optional<LateRank> late_rank(const ExperimentJob &job) {
+  using Why = ExperimentJob::Why;
+  std::map<uint32_t, uint32_t> steps; // by rank
+  std::optional<LateRank> most;
+  for (const ExperimentJob::Step &step : job.steps)
+    if (step.rank && (step.why == Why::LateSender || step.why == Why::LateReceiver))
+      if (const uint32_t count = ++steps[*step.rank]; !most || count > most->steps)
+        most = {*step.rank, count};
+  return most;
 }
 
 WholeRun whole_run(const ExperimentMeasurement &measured) {

@@ -61,6 +61,7 @@ struct ExperimentQueue {
   uint64_t pauses = 0, paused_ns = 0;
   std::optional<uint64_t> pfc_sent = {}; // frames; unset: not counted
   double utilisation = 0;                // share of the measured time in which it sent
+  std::optional<uint64_t> flows = {};    // that pass it by a hash, whole run; unset: not known
 };
 
 // The counts of a rule over some time, as in RuleRow.
@@ -113,6 +114,7 @@ struct ExperimentJob {
   struct Rank {
     std::string host;
     uint64_t compute_ns = 0, exchange_ns = 0;
+    uint64_t wait_ns = 0; // of its steps, in which it did neither
     // How long clear-to-sends waited for its data, and others' data for its clear-to-sends.
     uint64_t cts_to_data_ns = 0, data_to_cts_ns = 0;
     uint32_t slowest = 0; // steps that waited longest for it
@@ -134,7 +136,15 @@ struct ExperimentJob {
   uint64_t operations = 0, left = 0; // left: not complete
   // The most ranks that had unfinished messages for one rank at once, and that rank.
   uint32_t incast = 0, incast_rank = 0;
+  // How many had unfinished messages for one rank, of each rank while there were any, weighted by
+  // time.
+  Histogram incast_ranks;
 };
+// The rank that most steps waited for because it, or its clear-to-send, was late; none: no step.
+struct LateRank {
+  uint32_t rank = 0, steps = 0;
+};
+std::optional<LateRank> late_rank(const ExperimentJob &job);
 const char *job_why_name(ExperimentJob::Why why); // "late sender", ...
 
 // How far a run without packets (fidelity: flow) is from the same run with packets.
@@ -146,8 +156,19 @@ struct ExperimentFluid {
   uint64_t packets = 0; // that the bytes would need
 };
 
+// How far a run with frames on links of this machine is from the same run in virtual time.
+struct ExperimentFrames {
+  uint64_t compared = 0;           // FCTs, or with jobs times of steps, that both have
+  double median = 0, farthest = 0; // of frames / virtual - 1; farthest from 0
+  uint64_t carried = 0, lost = 0;  // frames, by each link that they passed
+  double more = 0;                 // that they took beside links' serialization and delay: share
+  uint64_t more_ns = 0;            // mean, in the experiment's time
+  uint64_t more_p99_ns = 0;
+};
+
 struct ExperimentMeasurement {
-  std::optional<ExperimentFluid> fluid; // unset: there were packets
+  std::optional<ExperimentFluid> fluid;   // unset: there were packets
+  std::optional<ExperimentFrames> frames; // unset: it is no simulated network with frames
   std::vector<ExperimentFlow> flows;
   std::vector<ExperimentJob> jobs;
   std::vector<ExperimentQueue> queues;
@@ -161,6 +182,8 @@ struct ExperimentMeasurement {
   // How unequally flows are spread over equally short paths: of the links between which switches
   // and hosts choose, the mean of |flows - their mean| / their mean. Unset: there is no choice.
   std::optional<double> flow_imbalance;
+  // Flows above the even share of their link (the mean, rounded up), in sum over these links.
+  std::optional<uint64_t> flow_collisions;
   uint64_t packets = 0;     // frames that hosts sent, whole run
   uint64_t packet_hops = 0; // frames that crossed a link, whole run
   uint64_t duration_ns = 0; // simulated or real

@@ -16,8 +16,6 @@ using job::Operation;
 using Why = ExperimentJob::Why;
 using Interval = std::pair<uint64_t, uint64_t>;
 
-// What is less of a step is no reason.
-constexpr double kLeastShare = 0.01;
 constexpr size_t kMostSpans = 20'000;
 // A link with this share of another's use is about as used.
 constexpr double kAsUsed = 0.8;
@@ -63,8 +61,8 @@ uint64_t median(std::vector<uint64_t> values) {
 
 class Summary {
 public:
-  Summary(const JobProgress &progress, const WayOf &way_of)
-      : progress_(progress), job_(progress.job()), way_of_(way_of) {}
+  Summary(const JobProgress &progress, const WayOf &way_of, double least_share)
+      : progress_(progress), job_(progress.job()), way_of_(way_of), least_share_(least_share) {}
 
   ExperimentJob make() {
     out_.name = job_.name;
@@ -109,7 +107,7 @@ private:
     if (begun == kNever)
       return; // it was not reached
     step.start_ns = begun;
-    shares(number, complete ? ended : kNever, step);
+    shares(number, begun, complete ? ended : kNever, step);
     if (complete && last != job::kNone) {
       step.end_ns = ended;
       const double seconds = static_cast<double>(ended - begun) * 1e-9;
@@ -136,7 +134,7 @@ private:
   }
 
   // Compute and exchange of each rank.
-  void shares(uint32_t number, uint64_t ended, ExperimentJob::Step &step) {
+  void shares(uint32_t number, uint64_t begun, uint64_t ended, ExperimentJob::Step &step) {
     std::vector<std::vector<Interval>> computes(job_.hosts.size()), exchanges(job_.hosts.size());
     for (const uint32_t i : members_[number]) {
       const Operation &what = job_.operations[i];
@@ -158,9 +156,12 @@ private:
       const uint64_t own_compute = length(computes[rank]), own_exchange = length(exchanges[rank]);
       compute += own_compute;
       exchange += own_exchange;
-      both += common(computes[rank], exchanges[rank]);
+      const uint64_t own_both = common(computes[rank], exchanges[rank]);
+      both += own_both;
       out_.ranks[rank].compute_ns += own_compute;
       out_.ranks[rank].exchange_ns += own_exchange;
+      if (ended != kNever)
+        out_.ranks[rank].wait_ns += ended - begun - (own_compute + own_exchange - own_both);
       for (const bool is_compute : {true, false})
         for (const auto &[from, to] : is_compute ? computes[rank] : exchanges[rank])
           if (out_.spans.size() < kMostSpans && ended != kNever)
@@ -214,7 +215,7 @@ private:
     }
     const uint64_t excess = std::max(late, waited);
     if (static_cast<double>(excess) <
-        kLeastShare * static_cast<double>(*step.end_ns - step.start_ns))
+        least_share_ * static_cast<double>(*step.end_ns - step.start_ns))
       return;
     step.excess_ns = excess;
     if (late >= waited) {
@@ -322,10 +323,14 @@ private:
     std::sort(changes.begin(), changes.end());
     std::map<uint32_t, uint32_t> now; // by sender: messages
     uint32_t to = job::kNone;
+    uint64_t since = 0;
     for (const Change &change : changes) {
       if (change.to != to)
         now.clear();
+      else if (!now.empty() && change.at > since)
+        out_.incast_ranks.add(now.size(), change.at - since);
       to = change.to;
+      since = change.at;
       if (change.begins)
         now[change.from]++;
       else if (--now[change.from] == 0)
@@ -340,14 +345,15 @@ private:
   const JobProgress &progress_;
   const job::Job &job_;
   const WayOf &way_of_;
+  const double least_share_;
   ExperimentJob out_;
   std::vector<std::vector<uint32_t>> members_; // by step: operations
 };
 
 } // namespace
 
-ExperimentJob summarise(const JobProgress &progress, const WayOf &way_of) {
-  return Summary(progress, way_of).make();
+ExperimentJob summarise(const JobProgress &progress, const WayOf &way_of, double least_share) {
+  return Summary(progress, way_of, least_share).make();
 }
 
 } // namespace xr::progress

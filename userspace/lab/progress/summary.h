@@ -30,6 +30,8 @@ struct Way {
 };
 using WayOf = std::function<Way(uint32_t operation)>;
 
-ExperimentJob summarise(const JobProgress &progress, const WayOf &way_of);
+// What is less than `least_share` of a step is no reason for its time.
+ExperimentJob summarise(const JobProgress &progress, const WayOf &way_of,
+                        double least_share = 0.01);
 
 } // namespace xr::progress

@@ -6,6 +6,7 @@
 
 #include "packet/ecn.h"
 #include "packet/icrc.h"
+#include "packet/pause.h"
 
 namespace xr::simulate {
 
@@ -91,6 +92,13 @@ wire::Frame hold_bytes(FramePool &pool, uint32_t handle, const std::vector<uint8
   frame.length = held.length;
   read_classes(held.raw->data(), frame);
   return frame;
+}
+
+std::vector<uint8_t> pause_bytes(const wire::PfcOut &frame) {
+  packet::Pause pause;
+  pause.enable = frame.priorities;
+  pause.quanta = frame.quanta;
+  return packet::build_pause(pause);
 }
 
 wire::Frame copy_frame(FramePool &pool, uint32_t handle, const wire::Frame &frame) {

@@ -17,6 +17,8 @@ void take_changes(FramePool &pool, wire::Frame &frame, const std::vector<uint8_t
                   const std::vector<uint8_t> &after);
 // A frame from its bytes. Flow and destination are left to the caller.
 wire::Frame hold_bytes(FramePool &pool, uint32_t handle, const std::vector<uint8_t> &bytes);
+// A PFC frame without padding.
+std::vector<uint8_t> pause_bytes(const wire::PfcOut &frame);
 // The frame once more, with `handle`.
 wire::Frame copy_frame(FramePool &pool, uint32_t handle, const wire::Frame &frame);
 

@@ -17,6 +17,13 @@ using job::Job;
 using job::Need;
 using job::Operation;
 
+namespace {
+
+// Of a step: what is less is no reason. A medium takes some time itself.
+constexpr double kLeast = 0.01, kLeastOfMedium = 0.05;
+
+} // namespace
+
 // Flows that start after others are a job too: its operations are flows.
 Status World::build_after() {
   std::map<std::string_view, uint32_t> numbers;
@@ -230,7 +237,7 @@ void World::measure_jobs(std::vector<ExperimentJob> &rows) const {
     if (run->job.name.empty()) // flows that start after others
       continue;
     std::map<std::pair<uint32_t, uint64_t>, progress::Way> known; // by flow and bytes
-    rows.push_back(progress::summarise(run->progress, [&](uint32_t operation) {
+    const auto way_of = [&](uint32_t operation) {
       const uint32_t flow = run->flows[operation];
       if (flow == kNone)
         return progress::Way{};
@@ -242,7 +249,8 @@ void World::measure_jobs(std::vector<ExperimentJob> &rows) const {
         fill_links(flow, entry->second);
       }
       return entry->second;
-    }));
+    };
+    rows.push_back(progress::summarise(run->progress, way_of, medium_ ? kLeastOfMedium : kLeast));
   }
 }
 

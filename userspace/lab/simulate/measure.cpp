@@ -257,7 +257,7 @@ ExperimentMeasurement World::measure() {
   measure_jobs(measured.jobs);
   measured.jain = jain_index(rates);
   measured.links_bps = links_of_receivers();
-  measured.flow_imbalance = flow_imbalance();
+  measure_paths(measured);
   measured.packets = totals_.sent;
   measured.packet_hops = totals_.hops;
   measured.duration_ns = now_;

@@ -41,7 +41,10 @@ struct alignas(64) Port {
   uint32_t point = kNone;        // what its frames pass: index of World's points
   uint8_t ingress = 0;           // number of the port of `to` that these frames enter
   wire::Link link;
-  Ring<Pause> pauses;     // PFC frames that propagate
+  Ring<Pause> pauses; // PFC frames that propagate
+  // What the medium has: in this order each. A frame's `due` is when it was given to it.
+  Ring<wire::Frame> carried;
+  Ring<Pause> carried_pauses;
   uint64_t most_rate = 0; // bit/s, of all that it had; 0: it follows a trace
   uint64_t fluid_busy_ns = 0;
   uint64_t busy_ns() const { return link.totals().busy_ns + fluid_busy_ns; }

@@ -70,17 +70,22 @@ void Part::prefetch_coming(const Port &port) const {
 
 void Part::frame_arrived(const Port &port, uint32_t wire, wire::Frame &frame) {
   totals_.hops++;
-  if (now_ > port.cut_until) [[likely]]
-    arrive(wire, frame);
-  else
+  if (now_ <= port.cut_until) [[unlikely]]
     lose(frame);
+  else if (world_.medium_) [[unlikely]]
+    carry(wire, frame);
+  else
+    arrive(wire, frame);
 }
 
 // PFC frames reach the other end, whose frames in the opposite direction they hold.
 void Part::run_pauses(uint32_t wire) {
   Port &port = *ports_[wire];
   for (; !port.pauses.empty() && port.pauses.front().at <= now_; port.pauses.pop())
-    pause_arrived(wire, port.pauses.front().frame);
+    if (world_.medium_)
+      carry_pause(wire, port.pauses.front().frame);
+    else
+      pause_arrived(wire, port.pauses.front().frame);
 }
 
 void Part::pause_arrived(uint32_t wire, const wire::PfcOut &frame) {

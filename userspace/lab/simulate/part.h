@@ -3,7 +3,8 @@
 // their times. A world has one part, or many that run at the same time (windows.h): what a part
 // changes is its own, except for what it puts into the boxes of links to other parts, and into its
 // notes. part.cpp: the way of frames; host.cpp: what hosts send and receive;
-// rules_and_captures.cpp; routing.cpp: paths; hops.cpp: telemetry; crossing.cpp: to other parts.
+// rules_and_captures.cpp; routing.cpp: paths; hops.cpp: telemetry; crossing.cpp: to other parts;
+// carry.cpp: by a medium.
 #pragma once
 
 #include <algorithm>
@@ -87,6 +88,10 @@ private:
   void pause_arrived(uint32_t wire, const wire::PfcOut &frame);
   void send_pauses(uint32_t wire);
   void frame_arrived(const Port &port, uint32_t wire, wire::Frame &frame);
+  // carry.cpp
+  void carry(uint32_t wire, wire::Frame &frame);
+  void carry_pause(uint32_t wire, const wire::PfcOut &pause);
+  void arrived(uint32_t wire, std::span<const uint8_t> bytes);
   void arrive(uint32_t wire, wire::Frame &frame);
   void forward(Switch &at, wire::Frame &frame);
   uint32_t route(Router &at, const HeldFrame &held);

@@ -68,28 +68,34 @@ uint32_t Part::flowlet_wire(Router &at, uint32_t route, uint64_t flow) {
   return flowlet.wire;
 }
 
-std::optional<double> World::flow_imbalance() const {
+// Flows by the links that they pass, and how they are spread over equally short paths.
+void World::measure_paths(ExperimentMeasurement &measured) const {
   constexpr size_t kMost = 100'000; // flows, whose paths are looked for one by one
   if (scenario_.routing.kind != Routing::Kind::Ecmp || flows_.size() > kMost)
-    return {};
+    return;
   std::vector<uint64_t> flows(ports_.size());
   for (uint32_t i = 0; i < flows_.size(); i++)
     if (flows_[i].start_ns <= now_)
       for (const uint32_t wire : path_of(flows_[i], flow_for(i)))
         flows[wire]++;
+  for (size_t row = 0; row < measured.queues.size(); row++)
+    measured.queues[row].flows = flows[queue_wires_[row]];
   double sum = 0;
-  uint64_t links = 0;
+  uint64_t links = 0, collisions = 0;
   const auto add = [&](const Router &router) {
     for (const std::vector<uint32_t> &group : router.groups) {
-      double all = 0;
+      uint64_t all = 0;
       for (const uint32_t wire : group)
-        all += static_cast<double>(flows[wire]);
-      const double mean = all / static_cast<double>(group.size());
-      for (const uint32_t wire : group)
-        if (mean > 0) {
-          sum += std::abs(static_cast<double>(flows[wire]) - mean) / mean;
-          links++;
-        }
+        all += flows[wire];
+      if (!all)
+        continue;
+      const double mean = static_cast<double>(all) / static_cast<double>(group.size());
+      const uint64_t even = (all + group.size() - 1) / group.size();
+      for (const uint32_t wire : group) {
+        sum += std::abs(static_cast<double>(flows[wire]) - mean) / mean;
+        collisions += flows[wire] - std::min(flows[wire], even);
+      }
+      links += group.size();
     }
   };
   for (const Switch &item : switches_)
@@ -97,7 +103,10 @@ std::optional<double> World::flow_imbalance() const {
   for (const Host &host : hosts_)
     if (host.router)
       add(*host.router);
-  return links ? std::optional(sum / static_cast<double>(links)) : std::nullopt;
+  if (!links)
+    return;
+  measured.flow_imbalance = sum / static_cast<double>(links);
+  measured.flow_collisions = collisions;
 }
 
 // Both directions. Paths follow after the time that the routing needs.

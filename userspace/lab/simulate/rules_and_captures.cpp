@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "base/draw.h"
-#include "packet/pause.h"
 #include "parse/words.h"
 #include "simulate/frame_bytes.h"
 #include "simulate/world.h"
@@ -222,10 +221,7 @@ void Part::capture_arrival(uint32_t host, const wire::Frame &frame) {
 void Part::capture_pause(uint32_t host, const wire::PfcOut &frame) {
   if (!world_.host_captures_[host])
     return;
-  packet::Pause pause;
-  pause.enable = frame.priorities;
-  pause.quanta = frame.quanta;
-  world_.host_captures_[host]->packet(now_, packet::build_pause(pause));
+  world_.host_captures_[host]->packet(now_, pause_bytes(frame));
 }
 
 Status World::close_captures() {

@@ -34,14 +34,16 @@ struct Graph {
 struct Topology {
   enum class Kind : uint8_t { Star, Dumbbell, ParkingLot, LeafSpine, FatTree, Graph };
   Kind kind = Kind::Star;
-  // Star: sender-1 ... sender-N, receiver, one switch "switch".
+  // Star: sender-1 ... sender-N, receiver, one switch "switch"; with star_hosts host-1 ... host-N
+  // instead.
   // Dumbbell: sender-1 ... N on "left", receiver-1 ... N on "right".
   // ParkingLot: switches switch-1 ... switch-(hops+1) in a row; sender-0 on the first, receiver-0
   // on the last; for each hop i sender-i on switch-i, receiver-i on switch-(i+1).
   // LeafSpine: leaf-1 ..., spine-1 ..., host-1 ... host-(leaves x hosts), ECMP by flow hash.
   // FatTree: k pods, edge-POD-N, agg-POD-N, core-N, host-1 ... host-(k^3 / 4).
   unsigned senders = 2, hops = 3, leaves = 4, spines = 2, hosts = 8; // hosts: of each leaf
-  uint64_t rate = 0, delay = 1000;                                   // of each host's link
+  unsigned star_hosts = 0;
+  uint64_t rate = 0, delay = 1000;           // of each host's link
   uint64_t core_rate = 0, core_delay = 1000; // between switches; core_rate 0: as `rate`
   bool layer1 = false; // rates include FCS, preamble and gap; otherwise a frame's bytes alone
   unsigned k = 4;      // FatTree: even

@@ -22,6 +22,12 @@ void Simulation::run_until(uint64_t ns) { state_->world->run_until(ns); }
 uint64_t Simulation::now() const { return state_->world->now(); }
 const std::string &Simulation::whole() const { return state_->world->whole(); }
 bool Simulation::done() const { return now() >= state_->world->duration(); }
+void Simulation::use(Medium &medium) { state_->world->use(medium); }
+void Simulation::arrived(uint32_t wire, std::span<const uint8_t> frame) {
+  state_->world->arrived(wire, frame);
+}
+const Carried &Simulation::carried() const { return state_->world->carried(); }
+uint64_t Simulation::next_event() const { return state_->world->next_change(); }
 const FrameTotals &Simulation::totals() const { return state_->world->totals(); }
 std::vector<ExperimentSample> Simulation::take_samples() { return state_->world->take_samples(); }
 ExperimentMeasurement Simulation::measure() { return state_->world->measure(); }

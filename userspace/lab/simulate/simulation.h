@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "model/experiment.h"
+#include "simulate/medium.h"
 #include "simulate/scenario.h"
 
 namespace xr::simulate {
@@ -39,6 +40,15 @@ public:
   uint64_t now() const;
   // now() is the scenario's duration.
   bool done() const;
+
+  // From now on frames and pauses pass `medium` at the end of each link, which lives as long.
+  // Before the first run_until(), and only if whole() says why there are no parts.
+  void use(Medium &medium);
+  // The medium has this frame for the end of `wire`, at now().
+  void arrived(uint32_t wire, std::span<const uint8_t> frame);
+  const Carried &carried() const;
+  // When something happens by itself; kNever: only what arrives matters.
+  uint64_t next_event() const;
 
   const FrameTotals &totals() const;
   // Why the network is not divided, and one thread runs it; "": it is.

@@ -63,11 +63,15 @@ private:
   }
 
   void star() {
-    numbered("sender", 1, topology_.senders);
-    const uint32_t receiver = node("receiver");
+    if (topology_.star_hosts) {
+      numbered("host", 1, topology_.star_hosts);
+    } else {
+      numbered("sender", 1, topology_.senders);
+      node("receiver");
+    }
     hosts_end();
     const uint32_t hub = node("switch");
-    for (uint32_t i = 0; i <= receiver; i++)
+    for (uint32_t i = 0; i < network_.hosts; i++)
       attach(i, hub);
   }
   void dumbbell() {
@@ -259,6 +263,8 @@ Status check_topology(const Topology &t) {
   };
   if ((t.kind == TopologyKind::Star || t.kind == TopologyKind::Dumbbell) && !t.senders)
     return needs_one("senders");
+  if (t.kind == TopologyKind::Star && t.star_hosts > kMostPorts)
+    return too_many_ports("hosts", kMostPorts);
   if (t.kind == TopologyKind::Star && t.senders >= kMostPorts)
     return too_many_ports("senders", kMostPorts - 1);
   if (t.kind == TopologyKind::Dumbbell && t.senders >= kMostPorts)
@@ -310,7 +316,7 @@ std::vector<std::string> queue_names(const Topology &topology) {
 }
 
 std::optional<std::string> bottleneck(const Topology &topology) {
-  if (topology.kind == TopologyKind::Star)
+  if (topology.kind == TopologyKind::Star && !topology.star_hosts)
     return "switch:receiver";
   if (topology.kind == TopologyKind::Dumbbell)
     return "left:right";

@@ -16,6 +16,7 @@
 #include "progress/summary.h"
 #include "simulate/capture_file.h"
 #include "simulate/fluid.h"
+#include "simulate/medium.h"
 #include "simulate/nodes.h"
 #include "simulate/part.h"
 #include "simulate/simulation.h"
@@ -35,6 +36,15 @@ public:
   ExperimentMeasurement measure();
   Status close_captures();
   const std::string &whole() const { return why_whole_; }
+  void use(Medium &medium) { medium_ = &medium; }
+  void arrived(uint32_t wire, std::span<const uint8_t> frame) {
+    part_at_now(ports_[wire]->part).arrived(wire, frame);
+  }
+  const Carried &carried() const { return carried_; }
+  // Of an event or an action.
+  uint64_t next_change() const {
+    return std::min(next_event(), actions_.empty() ? kNever : actions_.top().at);
+  }
 
   std::vector<std::string> flow_names, queue_names;
 
@@ -114,7 +124,7 @@ private:
   void set_link(uint32_t wire, bool down);
   void cut(uint32_t wire);
   void reroute();
-  std::optional<double> flow_imbalance() const;
+  void measure_paths(ExperimentMeasurement &measured) const;
 
   // rules_and_captures.cpp
   Status build_points();
@@ -191,6 +201,8 @@ private:
   bool passes_ = false; // there are rules or captures
   // What flows and frames need does not stay in the cache from one use to the next.
   bool crowded_ = false;
+  Medium *medium_ = nullptr; // of all links; nullptr: none
+  Carried carried_;
   std::vector<uint32_t> first_psns_; // by QP from kFirstQp on, with `reorder`; kNone: none sent
   std::vector<bool> down_;           // by wire; empty: none was ever down
   FrameTotals totals_;               // of all parts, as of the last totals()

@@ -153,7 +153,10 @@ Section totals_text(const ExperimentResult &result) {
                 {{"jain", "Jain's index", Format::Text, Hide::Zero},
                  m.jain && !m.unmeasured.contains("jain") ? fmt::format("{:.4f}", *m.jain) : ""},
                 {{"flow_imbalance", "flow imbalance", Format::Text, Hide::Zero},
-                 m.flow_imbalance ? fmt::format("{:.1f} %", *m.flow_imbalance * 100) : ""},
+                 m.flow_imbalance ? fmt::format("{:.1f} %, {} above the even share of a link",
+                                                *m.flow_imbalance * 100,
+                                                counted(m.flow_collisions.value_or(0), "flow"))
+                                  : ""},
                 {{"packets", "packets", Format::Count, Hide::Zero}, m.packets},
                 {{"duration", result.place == "virtual" ? "simulated" : "time"},
                  milliseconds(m.duration_ns)},
@@ -192,16 +195,27 @@ Section samples_text(const ExperimentSamples &samples) {
   return {"samples_text", "samples", Value{fmt::format("{}", fmt::join(parts, "; "))}, Where::Text};
 }
 
+Field json_field(const char *key, Value value) { return {{key, ""}, std::move(value)}; }
+
 Section fluid_json(const ExperimentFluid &fluid) {
-  const auto field = [](const char *key, Value value) {
-    return Field{{key, ""}, std::move(value)};
-  };
   const bool known = fluid.compared;
   return {"fluid", "",
-          Group{field("compared", fluid.compared),
-                field("median", known ? Value{fluid.median} : Value{}),
-                field("farthest", known ? Value{fluid.farthest} : Value{}),
-                field("packets", fluid.packets)},
+          Group{json_field("compared", fluid.compared),
+                json_field("median", known ? Value{fluid.median} : Value{}),
+                json_field("farthest", known ? Value{fluid.farthest} : Value{}),
+                json_field("packets", fluid.packets)},
+          Where::Json};
+}
+
+Section frames_json(const ExperimentFrames &frames) {
+  const bool known = frames.compared;
+  return {"frames", "",
+          Group{json_field("compared", frames.compared),
+                json_field("median", known ? Value{frames.median} : Value{}),
+                json_field("farthest", known ? Value{frames.farthest} : Value{}),
+                json_field("carried", frames.carried), json_field("lost", frames.lost),
+                json_field("more", frames.more), json_field("more_ns", frames.more_ns),
+                json_field("more_p99_ns", frames.more_p99_ns)},
           Where::Json};
 }
 
@@ -257,6 +271,8 @@ Document experiment_report(const ExperimentResult &result) {
     s.push_back(json("fidelity", std::string("flow")));
     s.push_back(fluid_json(*m.fluid));
   }
+  if (m.frames)
+    s.push_back(frames_json(*m.frames));
   s.push_back(window_json(m));
   s.push_back(json("verdict", std::string(verdict_name(result.verdict))));
   s.push_back({"why_void", "void because", Value{StringList(m.why_void)}, Where::Both, Hide::Zero,
@@ -293,6 +309,8 @@ Document experiment_report(const ExperimentResult &result) {
   s.push_back(measured("jain", maybe(m.jain)));
   if (m.flow_imbalance)
     s.push_back(json("flow_imbalance", *m.flow_imbalance));
+  if (m.flow_collisions)
+    s.push_back(json("flow_collisions", *m.flow_collisions));
   s.push_back(json("packets", m.packets));
   s.push_back(measured("packet_hops", m.packet_hops));
   s.push_back(json("duration_ns", m.duration_ns));

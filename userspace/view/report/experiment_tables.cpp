@@ -97,6 +97,8 @@ Value queue_cell(const ExperimentQueue &q, size_t column) {
     return q.utilisation;
   case 12:
     return maybe(q.pfc_sent);
+  case 13:
+    return maybe(q.flows);
   default:
     return known(q.alias);
   }
@@ -119,7 +121,8 @@ Table queues_table(const std::vector<ExperimentQueue> &queues, std::vector<size_
            {"paused_ns", "PAUSED\nns", Count, Hide::Zero},
            {"utilisation", "UTILISATION", Number},
            {"alias", "", Text, Hide::Never, Tone::Plain, Where::Json},
-           {"pfc_sent", "PFC\nSENT", Count, Hide::Zero}},
+           {"pfc_sent", "PFC\nSENT", Count, Hide::Zero},
+           {"flows", "FLOWS", Count, Hide::Zero}},
           rows,
           [&queues, order = std::move(order)](size_t row, size_t column) {
             return queue_cell(queues[order[row]], column);

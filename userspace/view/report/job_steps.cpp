@@ -79,6 +79,10 @@ Section jobs_section(const std::vector<ExperimentJob> &jobs) {
     const auto time = [&](double share) {
       return times.empty() ? Value{} : Value{at_share(times, share)};
     };
+    const auto incast = [&](double share) {
+      return job.incast ? Value{job.incast_ranks.quantile(share)} : Value{};
+    };
+    const auto late = late_rank(job);
     const Reason reason = reason_of(job);
     const bool none = reason.why == Why::Nothing;
     rows.push_back({job.name,
@@ -98,6 +102,10 @@ Section jobs_section(const std::vector<ExperimentJob> &jobs) {
                     job.left,
                     uint64_t{job.incast},
                     job.incast ? Value{uint64_t{job.incast_rank}} : Value{},
+                    incast(0.5),
+                    incast(0.99),
+                    late ? Value{uint64_t{late->rank}} : Value{},
+                    late ? uint64_t{late->steps} : uint64_t{0},
                     reason.has_rank ? Value{uint64_t{reason.rank}} : Value{},
                     none ? Value{} : Value{std::string(job_why_name(reason.why))},
                     none ? Value{} : Value{reason_words(reason)}});
@@ -120,6 +128,10 @@ Section jobs_section(const std::vector<ExperimentJob> &jobs) {
                       {"left", "NOT DONE", Count, Hide::Zero, Tone::Alarm},
                       {"incast", "INCAST", Count},
                       json_only("incast_rank"),
+                      json_only("incast_p50"),
+                      json_only("incast_p99"),
+                      json_only("late_rank"),
+                      json_only("late_steps"),
                       json_only("slowest"),
                       json_only("why"),
                       {"reason", "WAITED FOR", Text, Hide::Zero}},
@@ -165,7 +177,8 @@ Section ranks_section(const std::vector<ExperimentJob> &jobs, Where where, size_
     for (size_t i = 0; i < job.ranks.size() && rows.size() < most; i++) {
       const ExperimentJob::Rank &rank = job.ranks[i];
       rows.push_back({job.name, uint64_t{i}, rank.host, rank.compute_ns, rank.exchange_ns,
-                      rank.cts_to_data_ns, rank.data_to_cts_ns, uint64_t{rank.slowest}});
+                      rank.wait_ns, rank.cts_to_data_ns, rank.data_to_cts_ns,
+                      uint64_t{rank.slowest}});
     }
   return {where == Where::Json ? "ranks" : "ranks_text", "",
           make_table({{"job", "JOB"},
@@ -173,6 +186,7 @@ Section ranks_section(const std::vector<ExperimentJob> &jobs, Where where, size_
                       {"host", "HOST"},
                       {"compute_ns", "COMPUTE\nns", Count, Hide::Zero},
                       {"exchange_ns", "EXCHANGE\nns", Count},
+                      {"wait_ns", "WAITED\nns", Count, Hide::Zero},
                       {"cts_to_data_ns", "CTS TO DATA\nns", Count, Hide::Zero},
                       {"data_to_cts_ns", "DATA TO CTS\nns", Count, Hide::Zero},
                       {"slowest", "SLOWEST\nsteps", Count, Hide::Zero}},

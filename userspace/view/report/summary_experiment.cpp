@@ -99,6 +99,17 @@ std::string fluid_sentence(const ExperimentFluid &fluid) {
                      counted(fluid.compared, "time"), fluid.median * 100, fluid.farthest * 100);
 }
 
+std::string frames_sentence(const ExperimentFrames &frames) {
+  const std::string links = fmt::format("each link took {} ({:.2g} %) more",
+                                        time_words(frames.more_ns), frames.more * 100);
+  if (!frames.compared)
+    return fmt::format("With frames on this machine {} than in virtual time.", links);
+  return fmt::format(
+      "With frames on this machine {} than in virtual time; {} differ by {:+.2f} % in "
+      "the median, {:+.2f} % at most.",
+      links, counted(frames.compared, "time"), frames.median * 100, frames.farthest * 100);
+}
+
 } // namespace
 
 Summary experiment_summary(const ExperimentResult &result) {
@@ -110,6 +121,8 @@ Summary experiment_summary(const ExperimentResult &result) {
     summary.sentences.push_back(text);
   if (m.fluid)
     summary.sentences.push_back(fluid_sentence(*m.fluid));
+  if (m.frames)
+    summary.sentences.push_back(frames_sentence(*m.frames));
   for (const ExperimentJob &job : m.jobs)
     summary.sentences.push_back(job_sentence(job));
   const auto fact = [&](const char *name, const char *column, uint64_t value) {
