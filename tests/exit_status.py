@@ -32,6 +32,8 @@ WRONG_LINES = [
     # readers
     ("counters none0 --interval 0", ""), ("counters none0 --count 3", ""), ("streams none0 --sort size", ""), ("streams none0 --top 0", ""),
     ("events none0 --count x", ""), ("episodes none0 --interval x", ""), ("latency", ""), ("watch none0 --interval x", ""),
+    ("watch none0 --web --once", ""), ("watch none0 --listen 127.0.0.1:1", ""),
+    ("watch none0 --web --listen [::]:1", "--web.config.file FILE, --tls CERT KEY or --token FILE; or --insecure"),
     ("--json watch none0", "xdp-roce --json counters none0"), ("export --listen nowhere", "127.0.0.1:9479"),
     ("export --listen [::]:1", "--web.config.file FILE, --tls CERT KEY or --token FILE; or --insecure"), ("--json export", "xdp-roce --json counters"),
     ("export none0 --rows --listen 127.0.0.1:1", ""), ("export none0 --interval 10s", ""), ("export none0 --rows --interval soon", ""),

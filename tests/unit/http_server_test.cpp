@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "http/event_feed.h"
 #include "http/server.h"
 #include "http_client.h"
 
@@ -174,6 +175,67 @@ TEST(HttpServer, EndsBesideClientsThatWait) {
     std::this_thread::sleep_for(100ms);
   }
   EXPECT_LT(std::chrono::steady_clock::now() - start, 5s);
+}
+
+// A server of events with two places.
+Server serve_events(EventFeed &feed) {
+  ServerOptions options;
+  options.listen = parse::listen("127.0.0.1:0", "").get();
+  options.access = Access::make({}).get();
+  options.streams = 2;
+  auto server = Server::start(
+      options, [&feed](const Request &) { return feed.listen(); },
+      [](int status, const std::string &why) {
+        return Answer{status, "text/plain", why};
+      });
+  EXPECT_TRUE(server.ok()) << (server.ok() ? "" : server.error().message);
+  return std::move(*server);
+}
+
+void wait_for_listeners(const EventFeed &feed, size_t count) {
+  for (int i = 0; i < 500 && feed.listeners() != count; i++)
+    std::this_thread::sleep_for(10ms);
+  EXPECT_EQ(feed.listeners(), count);
+}
+
+TEST(HttpServer, StreamsEventsToEveryClient) {
+  EventFeed feed;
+  const Server server = serve_events(feed);
+  const std::string request = "GET /events HTTP/1.1\r\n\r\n";
+  const Fd one = test::send_to(server.listen().port, request);
+  {
+    const Fd two = test::send_to(server.listen().port, request);
+    wait_for_listeners(feed, 2);
+    // A third is refused, with a sentence.
+    const Fd three = test::send_to(server.listen().port, request);
+    const std::string text = received(three, "already");
+    EXPECT_TRUE(text.starts_with("HTTP/1.1 503 ")) << text;
+    EXPECT_NE(text.find("there are 2 streams already"), std::string::npos) << text;
+    received(one, "retry: 2000");
+    received(two, "retry: 2000");
+    feed.publish("{}");
+    EXPECT_NE(received(one, "data: {}\n\n").find("data: {}\n\n"), std::string::npos);
+    EXPECT_NE(received(two, "data: {}\n\n").find("data: {}\n\n"), std::string::npos);
+  }
+  wait_for_listeners(feed, 1); // a client that left is noticed without an event
+}
+
+TEST(HttpServer, EndsBesideStreams) {
+  EventFeed feed;
+  Fd fd, stuck;
+  std::chrono::steady_clock::time_point began;
+  {
+    const Server server = serve_events(feed);
+    const std::string request = "GET /events HTTP/1.1\r\n\r\n";
+    fd = test::send_to(server.listen().port, request);
+    stuck = test::send_to(server.listen().port, request);
+    wait_for_listeners(feed, 2);
+    feed.publish(std::string(size_t{16} << 20, 'x')); // more than a socket takes
+    std::this_thread::sleep_for(100ms);
+    began = std::chrono::steady_clock::now();
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 8s); // a client may take 10 s to read
+  EXPECT_EQ(feed.listeners(), 0U);
 }
 
 } // namespace

@@ -34,6 +34,7 @@ constexpr struct Row {
     {"watch ens1", "Live, on one screen; ? lists the keys."},
     {"watch ens1 --sort ce --filter 192.0.2.1", "Streams of one host, those with most CE first."},
     {"watch ens1 --once", "The screen once, as text."},
+    {"watch ens1 ens2 --web", "On a page that a browser keeps up to date."},
     {"bridge ens1 ens2 --fix", "Puts two ports in line, and repairs settings that lose frames."},
     {"bridge ens1 ens2 --foreground", "The same until it is interrupted."},
     {"wire ens1 ens2 --fix", "A bridge for rules that delay and for links with a rate."},

@@ -173,7 +173,8 @@ http::Answer answer(const metrics::Exporter &exporter, const http::Request &requ
   if (request.path == "/")
     return {200, "text/html; charset=utf-8",
             "<!DOCTYPE html><title>xdp-roce</title><h1>xdp-roce</h1>"
-            "<a href=\"/metrics\">metrics</a>\n"};
+            "<a href=\"/metrics\">metrics</a>"
+            "<p>A page with live plots: <code>xdp-roce watch IF --web</code></p>\n"};
   if (request.path != "/metrics")
     return plain(404, "there is /metrics only");
   const std::string text = metrics::exposition(exporter.collect());

@@ -13,6 +13,7 @@
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/watch_web.h"
 #include "datapath/attached_port.h"
 #include "datapath/rates_file.h"
 #include "datapath/rules.h"
@@ -33,6 +34,7 @@ struct Args {
   bool once = false;
   std::string sort = report::kTrouble;
   std::string filter;
+  LivePage page;
 };
 
 void describe(Command command, Args &args) {
@@ -46,10 +48,14 @@ void describe(Command command, Args &args) {
            watch::sort_keys());
   command.add_option("--filter", args.filter, "Only streams that have all these words")
       .value_name("WORDS");
+  add_live_page(command, args.page);
   command.set_footer(
       "Keys: ? lists them, q quits. While watch runs, it is the port's only reader of "
       "events.\nThe terminal is restored at the end, except after kill -9: then use "
-      "reset(1).");
+      "reset(1).\n--web: a page at http://127.0.0.1:9480/ instead, which reads no events. The "
+      "ports "
+      "are read once a second while a\nbrowser shows it; it has 50 streams, those with most of "
+      "--sort.");
 }
 
 std::string context(const Args &args) {
@@ -226,11 +232,15 @@ Status follow(const Args &args, Ports &ports, watch::Model &model, size_t &at,
   return {};
 }
 
+Status collect(Args &args) { return check_web_options(args.page.web); }
+
 int watch(const Args &args, const Globals &globals) {
   if (globals.json)
     return refuse(context(args), {"watch has no JSON output",
                                   fmt::format("xdp-roce --json counters {} --interval {}",
                                               args.ifnames.front(), args.interval)});
+  if (args.page.wanted)
+    return serve_live_page(args.page, args.ifnames, args.sort, globals);
   watch::Options options;
   options.unicode = terminal::utf8_locale();
   options.interactive = !args.once;
@@ -259,7 +269,8 @@ int watch(const Args &args, const Globals &globals) {
 void add_watch(Command program, Run &chosen) {
   using namespace watch_command;
   add_command<Args>(program, chosen, "watch",
-                    "Rates, streams, rules and events, live on one screen", describe, watch);
+                    "Rates, streams, rules and events, live on one screen", describe, collect,
+                    watch);
 }
 
 } // namespace xr::cli

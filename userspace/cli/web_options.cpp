@@ -112,7 +112,7 @@ Result<std::shared_ptr<const http::Access>> read_access(const WebOptions &option
 }
 
 int run_server(const std::string &context, const WebOptions &options, const Interrupt &interrupt,
-               http::Server &server, const std::string &where) {
+               http::Server &server, const std::string &where, const std::function<void()> &each) {
   // With a terminal, the signal says that it was closed.
   const bool ends_with_terminal = !has_files(options) && isatty(STDERR_FILENO);
   print_notes(context, options, *server.access());
@@ -120,6 +120,8 @@ int run_server(const std::string &context, const WebOptions &options, const Inte
                             server.listen().text(), where));
   // In short sleeps: a signal may be delivered to a thread of the server.
   while (interrupt.sleep_until(Interrupt::Clock::now() + std::chrono::milliseconds(200))) {
+    if (each)
+      each();
     if (!interrupt.hung_up())
       continue;
     if (ends_with_terminal)

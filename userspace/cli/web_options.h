@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `export` and `serve` have in common: options of an HTTP server, and its life.
+// What `export`, `serve` and `watch --web` have in common: options of an HTTP server, and its life.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -31,8 +32,9 @@ Status check_web_options(WebOptions &options);
 // Reads the files that the options name.
 Result<std::shared_ptr<const http::Access>> read_access(const WebOptions &options);
 // Runs until interrupted. `where`: a path for the note that says where it listens. SIGHUP reads the
-// files again.
+// files again. `each` is called several times a second.
 int run_server(const std::string &context, const WebOptions &options, const Interrupt &interrupt,
-               http::Server &server, const std::string &where);
+               http::Server &server, const std::string &where,
+               const std::function<void()> &each = {});
 
 } // namespace xr::cli

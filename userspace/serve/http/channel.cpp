@@ -150,6 +150,11 @@ ssize_t Channel::write(const char *from, size_t size) {
   return broken_ ? -1 : static_cast<ssize_t>(size);
 }
 
+bool Channel::client_left() const {
+  char byte = 0;
+  return begin_ == end_ && recv(fd_.get(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 // Closing a socket with unread bytes is a reset, by which the client may lose the answer.
 void Channel::finish() {
   ERR_clear_error();

@@ -22,7 +22,7 @@ class Channel {
 public:
   using Clock = std::chrono::steady_clock;
 
-  enum class Part { Idle, Handshake, Header, Body, Answer };
+  enum class Part { Idle, Handshake, Header, Body, Answer, Stream };
 
   // Asked several times a second while the channel waits for the client: true ends the wait.
   // `since` is when the part began.
@@ -43,6 +43,8 @@ public:
   // > 0, or -1: the limit, the end, or an error.
   ssize_t read(char *to, size_t size);
   ssize_t write(const char *from, size_t size); // all of it, or -1
+  // Without TLS, whether the client has closed the connection. With TLS a write fails.
+  bool client_left() const;
   // Ends the connection so that the client gets the answer although it still sends.
   void finish();
 

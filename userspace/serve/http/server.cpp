@@ -32,6 +32,7 @@ constexpr auto kHandshakeTime = seconds(10);
 constexpr auto kHeaderTime = seconds(10);
 constexpr auto kBodyTime = seconds(30);
 constexpr auto kAnswerTime = seconds(60); // for the client to read an answer
+constexpr auto kChunkTime = seconds(10);  // for the client to read a chunk of a stream
 constexpr auto kKeepAlive = seconds(60);  // between two requests of a connection
 // For a connection that has sent no whole header, if others wait for a thread.
 constexpr auto kShortTime = seconds(2);
@@ -102,6 +103,7 @@ struct Server::State {
   int socket = -1; // the server's, once it is bound
   std::atomic<bool> stopping = false;
   std::atomic<size_t> waiting = 0; // connections without a thread
+  std::atomic<size_t> streams = 0; // answers that last
   std::array<std::atomic<uint64_t>, kReasons> refused{};
   mutable std::mutex access_mutex;
 
@@ -115,6 +117,7 @@ struct Server::State {
   bool let_in(const httplib::Request &request, httplib::Response &response);
   void serve(const httplib::Request &request, httplib::Response &response,
              const httplib::ContentReader *reader);
+  void give_stream(Answer answer, httplib::Response &response);
 };
 
 // The library parses requests and writes answers; bytes, TLS and time limits are ours.
@@ -227,7 +230,7 @@ bool Server::State::Library::process_and_close_socket(socket_t fd) {
   Channel channel(fd, access->tls(), [this](Channel::Part part, Clock::time_point since) {
     if (part == Channel::Part::Answer)
       return false;
-    const bool may_be_short = part != Channel::Part::Body;
+    const bool may_be_short = part != Channel::Part::Body && part != Channel::Part::Stream;
     return state_.stopping ||
            (may_be_short && state_.waiting > 0 && Clock::now() - since > kShortTime);
   });
@@ -291,7 +294,37 @@ void Server::State::serve(const httplib::Request &request, httplib::Response &re
   }
   if (reader)
     current->body_left = false;
-  give(answer(made), response);
+  Answer answered = answer(made);
+  if (answered.stream)
+    give_stream(std::move(answered), response);
+  else
+    give(answered, response);
+}
+
+void Server::State::give_stream(Answer answer, httplib::Response &response) {
+  const std::shared_ptr<void> counted(nullptr, [this](void *) { streams--; });
+  if (++streams > options.streams) {
+    refused[kTooMany]++;
+    response.set_header("Retry-After", "5");
+    return give(failed(503, fmt::format("there are {} streams already", options.streams)),
+                response);
+  }
+  response.status = answer.status;
+  response.set_header("Cache-Control", "no-store");
+  const auto next = [this, counted, stream = std::move(answer.stream)](size_t,
+                                                                       httplib::DataSink &sink) {
+    Channel &channel = current->channel;
+    if (stopping || access() != current->access || channel.client_left())
+      return false;
+    const auto chunk = stream();
+    channel.begin(Channel::Part::Stream, kChunkTime, 0);
+    if (!chunk)
+      sink.done();
+    else if (!chunk->empty())
+      sink.write(chunk->data(), chunk->size());
+    return true;
+  };
+  response.set_chunked_content_provider(answer.type, next);
 }
 
 void Server::State::set_up() {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,10 @@ struct Answer {
   int status = 200;
   std::string type = "application/json";
   std::string body;
+  // Instead of `body`, for an answer that lasts: called again and again for the next chunk, until
+  // it returns nothing. "": there is none yet; it must return within a second. The answer also ends
+  // when the client left, the server stops or its access changes.
+  std::function<std::optional<std::string>()> stream = {};
 };
 
 struct ServerOptions {
@@ -33,6 +38,7 @@ struct ServerOptions {
   std::vector<std::string> methods = {"GET", "POST", "PATCH"}; // GET: HEAD too
   size_t most_body = size_t{64} << 20;                         // bytes
   size_t threads = 160; // connections at once; as many more wait for a thread
+  size_t streams = 16;  // of these, answers that last
 };
 
 class Server {

@@ -23,7 +23,8 @@ struct Moment {
 };
 
 struct StreamOptions {
-  // A key of stream_sort_keys(); descending, ties by number of packets.
+  // A key of stream_sort_keys(), or of a rate where the moment has rates; descending, ties by
+  // number of packets.
   std::string sort = "trouble";
   size_t top = 0; // maximum number of rows; 0: all
 };

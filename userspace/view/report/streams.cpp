@@ -16,9 +16,27 @@ namespace xr::report {
 
 namespace {
 
-// Indexes of the streams to show, sorted; ties in order of appearance.
-std::vector<uint32_t> order(const std::vector<roce_stream> &streams, const StreamOptions &options) {
-  const StreamColumn *sort = stream_column(options.sort); // null: by trouble
+constexpr const char *kPacketsPerSecond = "packets_per_s", *kBitsPerSecond = "bits_per_s";
+
+// Indexes of the streams to show, sorted; ties in order of appearance. `earlier`: null without
+// rates.
+std::vector<uint32_t> order(const std::vector<roce_stream> &streams, const StreamOptions &options,
+                            const StreamIndex *earlier) {
+  const StreamColumn *sort = stream_column(options.sort); // null: by rate, or else by trouble
+  const auto first = [&](uint32_t place) -> Trouble {
+    const roce_stream &stream = streams[place];
+    if (sort)
+      return {number_of(sort->value(stream))};
+    const bool packets = options.sort == kPacketsPerSecond;
+    if (!earlier || (!packets && options.sort != kBitsPerSecond))
+      return trouble_of(stream);
+    const roce_stream *before = earlier->find(stream, place);
+    const auto amount = [packets](const roce_stream *of) -> uint64_t {
+      return !of ? 0 : packets ? roce_stream_packets(of) : roce_stream_bytes(of);
+    };
+    const uint64_t now = amount(&stream);
+    return {now - std::min(now, amount(before))};
+  };
   // Sort keys are computed once per stream, not once per comparison.
   struct Keyed {
     Trouble first;
@@ -28,8 +46,7 @@ std::vector<uint32_t> order(const std::vector<roce_stream> &streams, const Strea
   std::vector<Keyed> keyed;
   keyed.reserve(streams.size());
   for (uint32_t i = 0; i < streams.size(); i++)
-    keyed.push_back({sort ? Trouble{number_of(sort->value(streams[i]))} : trouble_of(streams[i]),
-                     roce_stream_packets(&streams[i]), i});
+    keyed.push_back({first(i), roce_stream_packets(&streams[i]), i});
   const size_t rows = options.top ? std::min(options.top, keyed.size()) : keyed.size();
   std::partial_sort(keyed.begin(), keyed.begin() + static_cast<ptrdiff_t>(rows), keyed.end(),
                     [](const Keyed &a, const Keyed &b) {
@@ -104,10 +121,12 @@ std::string streams_title(const Snapshot &s, const StreamOptions &options) {
 
 void add_streams(Document &document, const Moment &moment, const StreamOptions &options,
                  const Episodes *episodes) {
+  auto earlier = moment.before ? std::make_unique<const StreamIndex>(*moment.before) : nullptr;
+  auto places = order(moment.now.streams, options, earlier.get());
   const auto rows = std::make_shared<StreamRows>(StreamRows{moment.now,
                                                             MissingPsns(moment.now),
-                                                            order(moment.now.streams, options),
-                                                            nullptr,
+                                                            std::move(places),
+                                                            std::move(earlier),
                                                             seconds_of(moment),
                                                             {}});
   if (episodes)
@@ -126,9 +145,8 @@ void add_streams(Document &document, const Moment &moment, const StreamOptions &
     for (const TrafficColumn &column : traffic_columns())
       table.columns.push_back(column.column);
   if (moment.before) {
-    rows->earlier = std::make_unique<const StreamIndex>(*moment.before);
-    table.columns.push_back({"packets_per_s", "PACKETS/s", Format::Rate});
-    table.columns.push_back({"bits_per_s", "BIT/s", Format::Scaled});
+    table.columns.push_back({kPacketsPerSecond, "PACKETS/s", Format::Rate});
+    table.columns.push_back({kBitsPerSecond, "BIT/s", Format::Scaled});
   }
   table.rows = rows->places.size();
   table.cell = [rows](size_t row, size_t column) { return rows->cell(row, column); };
