@@ -62,7 +62,7 @@ both cmtime "cmtime 192.0.2.2 qps 10" '.server.test.qps == 10'
 # Faults, and what the other side did.
 both "perftest answers skip every 20" "perftest write_bw 192.0.2.2 iters 200 size 1k" \
   "$counts and .server.reaction.answer_faults > 5"
-# A client that was kept from its ring reads the ACKs after the NAK before it sends again: then nothing is left to be sent again.
+# If the client runs late, it reads the ACKs after the NAK before it retransmits, and has nothing left to retransmit.
 both "perftest answers nak sequence at 50" "perftest write_bw 192.0.2.2 iters 200 size 4k" \
   "$counts and .client.answers.naks == 1 and
    if .client.recovery.retransmitted > 0 then .server.reaction.rounds == 1 and .server.reaction.first_ms > 0 else .server.reaction.rounds == 0 end"
@@ -74,7 +74,7 @@ client perftest write_bw 192.0.2.2 iters 200 size 1k timeout 10
 assert_eq 1 "$status" "a client whose server fell silent"
 assert_json "$scratch/client.json" '.test.failure | test("retries are used up")'
 ended
-# Seven retries; a round more where a busy machine had let the timer run out before.
+# Seven retries, and more rounds if the timer ran out before on a busy machine.
 assert_json "$scratch/server.json" '.reaction.rounds >= 7 and .test.failure != null'
 server perftest once
 client perftest write_bw 192.0.2.2 iters 200 rkey 0xbad

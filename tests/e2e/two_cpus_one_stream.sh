@@ -9,7 +9,7 @@ lane 1500 2
 # share FLOWS PACKETS TURN: every PSN goes out exactly once, from whichever CPU comes first. So each
 # is the next one, jumps ahead, or fills a hole, and in the end nothing is missing. Only what is
 # overtaken by the stream's first packet was never expected: that many count as duplicates.
-# Once more where a CPU was kept from its work while it added a stream: the other one gives up after a while, and counts that.
+# Repeated if a CPU was interrupted while it added a stream: the other one gives up after a while, and counts that.
 share() {
   local flows=$1 packets=$2 turn=$3 all=$(($1 * $2))
   local try

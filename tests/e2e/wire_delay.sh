@@ -29,7 +29,7 @@ within "RTT with 20 ms instead of 10, us" "$least" 20000 23000
 # Jitter: from 0 to 8 ms on top.
 xr impair box0 clear >/dev/null
 xr impair box0 add non-roce delay 2ms jitter uniform 0s 8ms seed 1 >/dev/null
-# Never less; more where the machine is busy: then once more.
+# Never less; more if the machine is busy: then repeated.
 for _ in 1 2 3 4; do
   read -r least average most < <(rtt 100)
   if awk -v average="$average" -v most="$most" 'BEGIN { exit !(average <= 8500 && most <= 30000) }'; then break; fi

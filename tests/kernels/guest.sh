@@ -52,11 +52,11 @@ guest_panic() { tr -d '\r' 2>/dev/null <"$guest_dir/serial.log" | grep -aom 1 'K
 # Seconds of processor time that QEMU has used.
 guest_used() { awk -v hz="$(getconf CLK_TCK)" '{ sub(/.*\) /, ""); print int(($12 + $13) / hz) }' "/proc/$guest_pid/stat" 2>/dev/null || echo 0; }
 
-# guest_wait SECONDS: until the agent answers; 1: it did not, in that much of the processor's time or four times as much of the
-# clock's, for a guest is slow where the machine is busy; 2: the guest panicked or ended before it did.
+# guest_wait SECONDS: until the agent answers; 1: no answer in SECONDS of processor time or four times as many of the clock's, as
+# a busy machine slows the guest; 2: the guest panicked or ended before it answered.
 guest_wait() {
   local begun=$SECONDS
-  # A connection to a guest that hangs stays open; one that is given up too soon leaves it work.
+  # A connection to a guest that hangs stays open; one that is closed too soon still costs the guest time.
   until guest_in_netns timeout 60 python3 -I "$kernels_here/client.py" "$guest_port" run - <<<true >/dev/null 2>&1; do
     if guest_panic >/dev/null || ! kill -0 "$guest_pid" 2>/dev/null; then return 2; fi
     (($(guest_used) < $1 && SECONDS - begun < 4 * $1)) || return 1

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `find` of an experiment file: its words, what is refused, and the values that are tried.
+// `find` of an experiment file: its words, its errors, and the text of its values.
 #include <gtest/gtest.h>
 
 #include "experiment/experiment.h"
@@ -58,7 +58,7 @@ TEST(ExperimentFind, Words) {
   EXPECT_EQ(all.confirm_ns, 2'000'000U);
   EXPECT_EQ(all.at.size(), 2U);
   EXPECT_EQ(only("find: {rate: 1gbit..5gbit, trials: 3" + kGoals).hold, 2U);
-  // Less than ten times: in equal steps.
+  // The ends' ratio is less than 10.
   EXPECT_FALSE(only("find: {rate: 1gbit..5gbit" + kGoals).grid.logarithmic);
 }
 
@@ -102,12 +102,13 @@ TEST(ExperimentFind, WhatIsWrong) {
   says("find: {rate: 1mbit..4k" + kGoals, "units");
   says("find: {rate: 1gbit..1mbit" + kGoals, "smaller value first");
   says("find: {rate: 1mbit..1gbit}", "nothing has to hold");
-  says("find: {rate: 1mbit..1gbit, resolution: 3k" + kGoals, "another unit");
-  says("find: {rate: 1mbit..1gbit, resolutoin: 1%" + kGoals, "did you mean resolution?");
-  says("find: {rate: 1mbit..1gbit, trials: 0" + kGoals, "a number of trials");
-  says("find: {rate: 1mbit..1gbit, trials: 4 of 3" + kGoals, "a number of trials");
-  says("find: {rate: 1mbit..1gbit, for: most" + kGoals, "what is looked for");
-  says("find: {rate: 1mbit..1gbit, at: [2]" + kGoals, "shares");
+  for (const auto &[word, words] : {std::pair{"resolution: 3k", "another unit"},
+                                    {"resolutoin: 1%", "did you mean resolution?"},
+                                    {"trials: 0", "a number of trials"},
+                                    {"trials: 4 of 3", "a number of trials"},
+                                    {"for: most", "what is looked for"},
+                                    {"at: [2]", "shares"}})
+    says(std::string("find: {rate: 1mbit..1gbit, ") + word + kGoals, words);
   says("find: {rate: 1mbit..1gbit, goals: {x: \"flows.nothing == 0\"}}", "x: ");
   says("find: {size: 0..4k, scale: log" + kGoals, "above 0");
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search over made functions: how many trials it takes, and how often it is right where they
-// err.
+// The search over known functions: its number of trials, and how often it is right where they err.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -35,7 +34,7 @@ Outcome at_most(double value, double threshold) {
   return value <= threshold ? Outcome::Holds : Outcome::Fails;
 }
 
-// Each threshold of a range, on each scale: the neighbours of the answer are right, in few trials.
+// Thresholds all over a range, on each scale: the answer is right, in few trials.
 TEST(FindSearch, MonotonicFunctions) {
   const Grid::Options scales[] = {
       {.low = 1, .high = 1000, .logarithmic = true, .resolution = 0.01},
@@ -99,7 +98,7 @@ TEST(FindSearch, TheEnds) {
   EXPECT_EQ(nothing.trials(), 2U * Search::kMostVoids);
 }
 
-// Beyond 600 the tester is too slow: that is no threshold of what is tested.
+// Beyond 600 the tester is too slow: that is not the threshold of the device under test.
 TEST(FindSearch, WhatCannotBeMeasuredIsNoFailure) {
   const Search search = ended(thousand(), {.again = true}, [](double value) {
     return value > 600 ? Outcome::Void : Outcome::Holds;
@@ -123,7 +122,7 @@ TEST(FindSearch, WhatIsNotMonotonicIsSaid) {
   ASSERT_TRUE(upside.answer().twist);
   EXPECT_EQ(upside.answer().twist->fails, 0U);
   EXPECT_EQ(upside.answer().twist->holds, 1000U);
-  // A hole that a trial for another search has found: the answer stays below it.
+  // A trial for another goal failed at 400: the answer stays below it.
   Search hole(thousand(), {});
   hole.tell({.index = 400}, Outcome::Fails);
   while (const auto trial = hole.next())
@@ -135,13 +134,12 @@ TEST(FindSearch, WhatIsNotMonotonicIsSaid) {
 }
 
 struct Noise {
-  double errs; // probability that a trial says the contrary
+  double errs; // probability that a trial has the wrong outcome
   unsigned trials, hold;
 };
 class FindNoise : public testing::TestWithParam<Noise> {};
 
-// The answer is within the resolution: the true threshold is in the step of the grid that it names,
-// or the next.
+// The true threshold is in the step after the value found, or in a neighbour of that step.
 TEST_P(FindNoise, RightIn99Of100) {
   constexpr int kDraws = 10'000;
   std::mt19937_64 random(1);
@@ -196,11 +194,11 @@ TEST(FindSearch, MOfN) {
   EXPECT_EQ(search.next(), first);
   search.tell(first, Outcome::Fails);
   EXPECT_EQ(search.next(), first);
-  search.tell(first, Outcome::Fails); // 4 of 5 cannot hold any more
+  search.tell(first, Outcome::Fails); // two of five failed: four cannot hold
   EXPECT_NE(search.next(), first);
 }
 
-// What a value that fails lets pass says where the threshold is.
+// The rate that passes at a failing value is near the threshold.
 TEST(FindSearch, AGuessSavesTrials) {
   const Grid grid = grid_of({.low = 1e7, .high = 1e10, .logarithmic = true, .resolution = 0.001});
   for (const double threshold : {2.345e7, 9.41e8, 9.9e9})
@@ -216,7 +214,7 @@ TEST(FindSearch, AGuessSavesTrials) {
       EXPECT_GT(grid.value(*search.answer().fails), threshold);
       EXPECT_LE(search.trials(), error == 1 ? 6U : 10U) << threshold << " " << error;
     }
-  // One that says nothing costs few.
+  // A wrong guess costs few trials.
   Search search(grid, {});
   while (const auto trial = search.next())
     search.tell(*trial, at_most(grid.value(trial->index), 5e8), 1e7);
@@ -225,7 +223,7 @@ TEST(FindSearch, AGuessSavesTrials) {
   EXPECT_LE(search.trials(), 2 * halves(grid) + 4);
 }
 
-// Long trials lose what short ones do not: the answer holds in a long one.
+// Long trials fail where short ones hold: the answer holds in a long one.
 TEST(FindSearch, WhatIsFoundIsConfirmed) {
   Search search(thousand(), {.again = true, .confirm = true});
   size_t longer = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two hosts in virtual time, and a wire between them that loses what a test says.
+// Two hosts in virtual time, and a wire between them that loses the frames that a test chooses.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // RFC 2544's throughput between two ports of this machine: `run rfc2544-throughput --on ports` with
-// the words that such a test is usually given.
+// the usual options of such a test.
 #include <fmt/format.h>
 
 #include "cli/commands.h"
@@ -53,7 +53,8 @@ void describe(Command command, Args &args) {
       .add_option("--speed", args.speed,
                   "Rate of the line, where the ports do not report theirs; or a lower one")
       .value_name("RATE");
-  command.add_option("--resolution", args.resolution, "Of the rate that is found (default: 0.1%)")
+  command
+      .add_option("--resolution", args.resolution, "Largest step between two rates (default: 0.1%)")
       .value_name("R");
   command
       .add_option("--out", args.out,
@@ -88,10 +89,10 @@ Status read(const Args &args) {
     return Error{fmt::format("two ports are needed, not {}", args.ports.size()), "find IF1 IF2"};
   if (args.ports[0] == args.ports[1])
     return Error{fmt::format("{} cannot be both ends", args.ports[0]), "two ports"};
-  for (const std::string &size :
-       args.sizes.empty() ? std::vector<std::string>{} : parse::parts(args.sizes))
-    if (const auto bytes = parse::integer(size, kSmallest, kLargest); !bytes)
-      return bytes.error().in("--size");
+  if (!args.sizes.empty())
+    for (const std::string &size : parse::parts(args.sizes))
+      if (const auto bytes = parse::integer(size, kSmallest, kLargest); !bytes)
+        return bytes.error().in("--size");
   if (const auto goals = goals_of(args.losses); !goals)
     return goals.error().in("--loss");
   for (const auto &[option, value] : {std::pair{"--for", &args.time}, {"--confirm", &args.confirm}})

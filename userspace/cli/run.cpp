@@ -228,7 +228,7 @@ int run_sweep(const RunArgs &args, const Globals &globals, const experiment::Exp
   return finish_sweep(args, globals, name, rows.get(), {});
 }
 
-// Searches, each for every point.
+// The searches of each point.
 int run_find(const RunArgs &args, const Globals &globals, const experiment::ExperimentFile &file,
              const experiment::Settings &settings, const std::vector<experiment::Settings> &points,
              const std::string &name) {
@@ -254,17 +254,17 @@ int run_find(const RunArgs &args, const Globals &globals, const experiment::Expe
   }();
   if (!found)
     return fail("run", error_of_point(found.error(), file, settings));
-  if (!args.out.empty())
-    if (Status s = record::write_find(args.out, name, file.text(), found.get()); !s)
-      return fail("run", s.error());
-  if (!args.plots.empty())
-    if (Status s = record::write_find_plots(args.plots, found.get()); !s)
-      return fail("run --plots", s.error());
   const std::vector<ExperimentResult> results = find::as_results(name, found.get());
   std::vector<const ExperimentResult *> pointers;
   pointers.reserve(results.size());
   for (const ExperimentResult &result : results)
     pointers.push_back(&result);
+  if (!args.out.empty())
+    if (Status s = record::write_find(args.out, name, file.text(), found.get(), pointers); !s)
+      return fail("run", s.error());
+  if (!args.plots.empty())
+    if (Status s = record::write_find_plots(args.plots, found.get()); !s)
+      return fail("run --plots", s.error());
   return finish(args, globals, find::document(name, found.get()), pointers,
                 status_of(find::verdict_of(found.get())));
 }

@@ -61,15 +61,14 @@ void describe_run(Command command, RunArgs &args) {
       .value_name("KEY=VALUE")
       .repeatable();
   command
-      .add_option(
-          "--find", args.find.range,
-          "Find the largest value of a key or variable for which all expectations hold, "
-          "like rate=1gbit..100gbit, instead of the one of the file's `find`, whose goals stay")
+      .add_option("--find", args.find.range,
+                  "Find the largest value of a key or variable for which all expectations hold, "
+                  "like rate=1gbit..100gbit; replaces the file's `find`, except its goals")
       .value_name("KEY=LOW..HIGH");
   command.add_flag("--least", args.find.least, "Find the least value instead of the largest");
   command
       .add_option("--resolution", args.find.resolution,
-                  "Find it to this: a part of the value, or a quantity like 10mbit (default: 1%)")
+                  "Largest step: a part of the value, or a quantity like 10mbit (default: 1%)")
       .value_name("R");
   command
       .add_option("--trials", args.find.trials,
@@ -82,8 +81,7 @@ void describe_run(Command command, RunArgs &args) {
   command
       .add_option("--jobs", args.jobs,
                   "Processes that run points of a sweep or trials of a search (default: as many as "
-                  "there are processors for "
-                  "this process; in namespaces 1)")
+                  "there are processors for this process; in namespaces 1)")
       .value_name("N")
       .check(whole_number(1, 1024));
   command

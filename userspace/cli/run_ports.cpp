@@ -142,10 +142,10 @@ record::RunPlace ports_place(const RunArgs &args) {
   options.at_ns = args.at_ns;
   if (!args.scale.empty())
     options.scale = places::parse_scale(args.scale).get();
-  if (!args.quiet)
+  if (!args.quiet) {
     options.commands = role_commands(args);
-  if (!args.quiet)
     options.note = [](const std::string &text) { note("run", text); };
+  }
   return [options](const experiment::Experiment &experiment, const places::RunHooks &hooks,
                    const std::string &out) mutable {
     options.out = out;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "experiment/find.h"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -15,26 +17,23 @@ namespace {
 constexpr const char *kRange = "{rate: 1gbit..100gbit}";
 constexpr const char *kOneKey =
     "one key with its range, like {rate: 1gbit..100gbit, resolution: 1%}";
-constexpr double kDecade = 10; // from which on the scale is logarithmic
+constexpr double kDecade = 10; // with this ratio of the ends the scale is logarithmic
 constexpr unsigned kMostTrials = 99;
 
 // "3", or "2 of 3".
 Status read_trials(const std::string &text, Find &find) {
   const std::vector<std::string> words = parse::split(text);
-  const auto number = [](const std::string &word, uint64_t least, uint64_t most) {
-    return parse::integer(word, least, most);
-  };
   const Error wrong = parse::wrong(text, "a number of trials", "like 3, or 2 of 3");
   if (words.size() != 1 && (words.size() != 3 || words[1] != "of"))
     return wrong;
-  const auto of = number(words.back(), 1, kMostTrials);
+  const auto of = parse::integer(words.back(), 1, kMostTrials);
   if (!of)
     return wrong;
   find.trials = static_cast<unsigned>(of.get());
   find.hold = find.trials / 2 + 1;
   if (words.size() == 1)
     return {};
-  const auto hold = number(words.front(), 1, find.trials);
+  const auto hold = parse::integer(words.front(), 1, find.trials);
   if (!hold)
     return wrong;
   find.hold = static_cast<unsigned>(hold.get());
@@ -79,7 +78,7 @@ Status read_range(const std::string &key, const std::string &text, Find &find) {
   return {};
 }
 
-// Words of a search that are no key.
+// Any other word is the key.
 constexpr std::string_view kWords[] = {"for",     "resolution", "scale", "trials",
                                        "confirm", "at",         "goals"};
 
@@ -136,36 +135,32 @@ private:
   Error in(const YAML::Node &node, const Error &error) const {
     return reader_.in(node, "find", error);
   }
-  // A reader of a text by a function.
-  YamlReader::Read by(const char *key, std::function<Status(const std::string &)> read) {
-    return [this, key, read = std::move(read)](const YAML::Node &node) -> Status {
-      Status done = read(parse::scalar(node));
-      return done ? done : Status(in(node, done.error().in(key)));
-    };
+  // A key with a text, which `read` reads.
+  YamlReader::Key text_key(const char *key, std::function<Status(const std::string &)> read) const {
+    return {key, [this, key, read = std::move(read)](const YAML::Node &node) -> Status {
+              Status done = read(parse::scalar(node));
+              return done ? done : Status(in(node, done.error().in(key)));
+            }};
   }
 
   std::vector<YamlReader::Key> keys() {
     return {
-        {"for", by("for",
-                   [this](const std::string &text) -> Status {
-                     const size_t word =
-                         XR_TRY(parse::choice(text, {"largest", "least"}, "what is looked for"));
-                     find_.grid.least = word == 1;
-                     return {};
-                   })},
-        {"resolution",
-         by("resolution",
-            [this](const std::string &text) { return read_resolution(text, find_); })},
-        {"scale",
-         by("scale",
-            [this](const std::string &text) -> Status {
-              const size_t word = XR_TRY(parse::choice(text, {"linear", "log"}, "a scale"));
-              find_.grid.logarithmic = word == 1;
-              scale_given_ = true;
-              return {};
-            })},
-        {"trials",
-         by("trials", [this](const std::string &text) { return read_trials(text, find_); })},
+        text_key("for",
+                 [this](const std::string &word) -> Status {
+                   find_.grid.least =
+                       XR_TRY(parse::choice(word, {"largest", "least"}, "what is looked for")) == 1;
+                   return {};
+                 }),
+        text_key("resolution",
+                 [this](const std::string &word) { return read_resolution(word, find_); }),
+        text_key("scale",
+                 [this](const std::string &word) -> Status {
+                   find_.grid.logarithmic =
+                       XR_TRY(parse::choice(word, {"linear", "log"}, "a scale")) == 1;
+                   scale_given_ = true;
+                   return {};
+                 }),
+        text_key("trials", [this](const std::string &words) { return read_trials(words, find_); }),
         {"confirm", reader_.duration("confirm", find_.confirm_ns)},
         {"at", [this](const YAML::Node &node) { return read_at(node); }},
         {"goals", [this](const YAML::Node &node) { return read_goals(node); }},
@@ -224,8 +219,7 @@ bool Find::of_rate() const {
   return !grid.least && (low.kind == parse::UnitKind::Rate || low.kind == parse::UnitKind::Packets);
 }
 
-// The unit of the end which is nearer, so that a reader of 1mbit..100gbit reads 941.2mbit
-// and 9.412gbit.
+// The unit of an end: of 1mbit..100gbit mbit below 1gbit, so values are 941.2mbit and 9.412gbit.
 std::string Find::unit(double value) const {
   if (low.unit == high.unit || high.unit.empty())
     return low.unit;

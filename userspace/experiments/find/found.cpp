@@ -55,7 +55,7 @@ std::string goal_words(const Finding &finding) {
   return finding.goal.empty() ? "" : fmt::format(" {}", finding.goal);
 }
 
-// Where a range ends, and what that says.
+// The end of the range, or the next value and its failure.
 std::string end_words(const Found &found, const Finding &finding) {
   const Tried *fails = trial(found, finding.fails);
   if (finding.answer.kind == Kind::AllHold)
@@ -184,6 +184,17 @@ void add_settings(std::vector<Value> &row, const Found &found,
   }
 }
 
+// A column for each setting of the sweep, then `more`.
+Table after_settings(const std::vector<std::string> &keys, const std::vector<Column> &more,
+                     std::vector<std::vector<Value>> rows) {
+  std::vector<Column> columns;
+  columns.reserve(keys.size());
+  for (const std::string &key : keys)
+    columns.push_back({"settings." + key, key, Format::Number});
+  columns.insert(columns.end(), more.begin(), more.end());
+  return make_table(std::move(columns), std::move(rows));
+}
+
 void add_trial(std::vector<Value> &row, const Found &found, const Tried *tried) {
   if (!tried) {
     row.resize(row.size() + 8);
@@ -214,10 +225,6 @@ Table findings_table(const std::vector<Found> &all) {
                              fails ? Value{reason_of(found, finding, *fails)} : Value{},
                              finding.answer.limited, finding.twist, uint64_t{found.tried.size()}});
     }
-  std::vector<Column> columns;
-  columns.reserve(keys.size());
-  for (const std::string &key : keys)
-    columns.push_back({"settings." + key, key, Number});
   const std::vector<Column> more = {
       {"key", "KEY"},
       {"goal", "GOAL", Text, Hide::Zero},
@@ -235,8 +242,7 @@ Table findings_table(const std::vector<Found> &all) {
       {"limited", "LIMIT OF THE TESTER", Text, Hide::Zero, Tone::Alarm},
       {"not_in_order", "NOT IN ORDER", Text, Hide::Zero, Tone::Alarm},
       {"trials", "TRIALS", Count}};
-  columns.insert(columns.end(), more.begin(), more.end());
-  return make_table(std::move(columns), std::move(rows));
+  return after_settings(keys, more, std::move(rows));
 }
 
 Table trials_table(const std::vector<Found> &all) {
@@ -260,10 +266,6 @@ Table trials_table(const std::vector<Found> &all) {
     for (const auto &[share, tried] : found.at)
       add(found, tried, share);
   }
-  std::vector<Column> columns;
-  columns.reserve(keys.size());
-  for (const std::string &key : keys)
-    columns.push_back({"settings." + key, key, Number});
   const std::vector<Column> more = {{"key", "KEY"},
                                     {"share", "OF FOUND", Text, Hide::Zero},
                                     {"tried", "TRIED", Number},
@@ -279,8 +281,7 @@ Table trials_table(const std::vector<Found> &all) {
                                     {"longer", "LONGER", Text, Hide::Zero},
                                     {"why", "WHY", Text, Hide::Zero},
                                     {"wall_s", "REAL s", Number}};
-  columns.insert(columns.end(), more.begin(), more.end());
-  return make_table(std::move(columns), std::move(rows));
+  return after_settings(keys, more, std::move(rows));
 }
 
 Document document(const std::string &name, const std::vector<Found> &all) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What searches have found, and the report of it.
+// The results of searches, and their report.
 #pragma once
 
 #include <optional>
@@ -40,10 +40,9 @@ struct Found {
   std::vector<std::pair<std::string, std::string>> settings; // of the point
   std::string key, low, high, resolution;
   bool least = false, of_rate = false;
-  std::string traffic; // "1,024-byte WRITEs"
-  double line = 0;     // bit/s of the senders' links as the file has it; 0: not known
-  double frame_bits =
-      0; // of each frame on the links, as their rate counts it; 0: not known, or several
+  std::string traffic;   // "1,024-byte WRITEs"
+  double line = 0;       // bit/s of the senders' links, by the file; 0: not known
+  double frame_bits = 0; // of each frame, as the links' rate counts it; 0: not known, or several
   std::vector<Tried> tried;
   std::vector<Finding> findings;                 // a goal each
   std::vector<std::pair<std::string, Tried>> at; // shares of what the first goal found
@@ -52,21 +51,21 @@ struct Found {
 Verdict verdict_of(const Finding &finding);
 Verdict verdict_of(const std::vector<Found> &found);
 
-// The values of a sweep's point before it: "size=64: ".
+// Begins with the settings of the sweep's point: "size=64: ".
 std::string sentence(const Found &found, const Finding &finding);
 report::Summary summary(const std::vector<Found> &found);
 
 // `found` must outlive the document.
 report::Document document(const std::string &name, const std::vector<Found> &found);
-// A row a finding; a row a trial.
+// A row for each finding; a row for each trial and goal.
 report::Table findings_table(const std::vector<Found> &found);
 report::Table trials_table(const std::vector<Found> &found);
 // Frames a second that reached the receivers.
 double frames_of(const Found &found, const sweep::SweepNumbers &numbers);
-// Frames a second that the line carries of such frames; unset: not known.
+// Such frames that the line carries in a second; unset: not known.
 std::optional<double> line_frames(const Found &found, const Tried &tried);
 
-// A finding each as an expectation, for JUnit and TAP.
+// Each finding as an expectation, for JUnit and TAP.
 std::vector<ExperimentResult> as_results(const std::string &name, const std::vector<Found> &found);
 
 } // namespace xr::find

@@ -13,7 +13,7 @@ namespace {
 constexpr double kMostValues = 1e8, kMostListed = 4e6;
 constexpr double kRounding = 1e-9; // of a value
 
-// To as many digits as the resolution needs, so that values are short to read.
+// With as few digits as the resolution allows.
 double rounded(double value, double step) {
   const double unit = std::pow(10, std::floor(std::log10(step / 20)));
   return unit > 0 && std::isfinite(unit) ? std::round(value / unit) * unit : value;
@@ -125,7 +125,7 @@ std::optional<size_t> Search::first_failing(const Points &points) {
   return {};
 }
 
-// Both ends are decided, the first holds and the last does not.
+// Needs both ends decided: the first holds, the last does not.
 Search::Bracket Search::bracket() const {
   Bracket made{0, first_failing(short_).value_or(grid_.last())};
   for (auto at = short_.begin(); at != short_.end() && at->first < made.fails; ++at)
@@ -134,10 +134,10 @@ Search::Bracket Search::bracket() const {
   return made;
 }
 
-// The part that the first failing value has let pass; from there in longer and longer steps, to
-// what holds and to what does not.
+// The guess of the first failing value; if it is outside the bracket, a value inside, by steps that
+// double.
 std::optional<size_t> Search::guessed(const Bracket &bracket) const {
-  constexpr long kMostGuesses = 4; // failing values; then halves are as good
+  constexpr long kMostGuesses = 4; // failing values; after that, halving is as fast
   const auto &guess = short_.at(bracket.fails).guess;
   const auto failing = std::ranges::count_if(
       short_, [this](const auto &entry) { return state(entry.first) == State::Fails; });
@@ -173,7 +173,7 @@ std::optional<Trial> Search::confirm(size_t holds, size_t fails) const {
   }
   if (end == 0)
     return {};
-  // Down from the first that did not hold, in longer and longer steps.
+  // Down from the first failure, by steps that double.
   const auto failed = static_cast<unsigned>(long_.size());
   if (!failed)
     return Trial{holds, true};
@@ -188,8 +188,8 @@ std::optional<Trial> Search::next() const {
   for (const size_t end : {last, size_t{0}})
     if (state(end) == State::Open)
       return Trial{end, false};
-  // The confirmation is a further trial of what holds.
-  const bool twice = lead() > 1 && !options_.confirm;
+  // A confirmation replaces the second trial of the value that holds.
+  const bool twice = options_.again && !options_.confirm;
   if (state(last) == State::Holds)
     return twice && state(last, lead()) == State::Open ? Trial{last, false}
                                                        : confirm(last, last + 1);
@@ -220,21 +220,19 @@ Answer Search::answer() const {
   const bool all = state(last) == State::Holds;
   size_t end = all ? last + 1 : failing.value_or(last);
   if (options_.confirm) {
-    if (const auto longer = first_failing(long_); longer && *longer < end)
-      end = *longer;
+    end = std::min(end, first_failing(long_).value_or(end));
     made.holds = confirmed(end);
   } else if (all) {
     made.holds = last;
   } else if (state(0) == State::Holds) {
     made.holds = bracket().holds;
   }
-  const auto is = [&](State wanted, size_t index) {
-    return state(index) == wanted || state_of(long_, index) == wanted;
+  const auto is = [&](State wanted) {
+    return state(end) == wanted || state_of(long_, end) == wanted;
   };
-  if (end <= last && (is(State::Fails, end) || is(State::Void, end))) {
+  made.limited = is(State::Void) && !is(State::Fails);
+  if (made.limited || is(State::Fails))
     made.fails = end;
-    made.limited = !is(State::Fails, end);
-  }
   if (made.holds)
     made.kind = *made.holds == last ? Answer::Kind::AllHold : Answer::Kind::Found;
   else if (made.fails == size_t{0} && !made.limited)

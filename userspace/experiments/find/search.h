@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The search for a threshold: the hardest value of a range that holds, by trials that may err. It
-// asks for trials and gets what came of them; it runs none. A value: copies of it are searches
-// that go their own ways.
+// The search for a threshold, the hardest value of a range that holds, by trials that may err. It
+// asks for trials and gets their outcomes; it runs none. Copies of a search are independent.
 #pragma once
 
 #include <cstddef>
@@ -14,25 +13,23 @@
 
 namespace xr::find {
 
-// Values from one end to the other, a step apart: the index 0 is expected to hold, the last one not
-// to.
+// Values from one end to the other, a step apart, the hardest one last.
 class Grid {
 public:
   struct Options {
     double low = 0, high = 1; // low < high
-    bool least = false;       // the least value that holds is looked for: the high end is index 0
-    bool logarithmic = false; // each value is a factor from the next; low > 0
+    bool least = false;       // low values are hard: the high end is index 0
+    bool logarithmic = false; // neighbours have a constant ratio; low > 0
     bool whole = false;       // whole numbers only
-    double resolution =
-        0; // the most that two neighbours are apart: a part of a value, of `high` if linear
-    bool absolute = false; // `resolution` is in units of the value
+    double resolution = 0;    // largest step: a part of the value, or of `high` if linear
+    bool absolute = false;    // `resolution` is in units of the value
   };
-  // Error: the ends or the resolution make no grid, or it has more than 100 million values.
+  // Error: the range or the resolution is empty, or there are too many values.
   static Result<Grid> make(const Options &options);
 
   size_t last() const { return last_; }
   double value(size_t index) const;
-  // The index of the hardest value that is not harder than this one; within the ends.
+  // The index of the hardest value that is not harder than this one; at least 0.
   size_t at_most(double value) const;
 
 private:
@@ -44,9 +41,8 @@ private:
 enum class Outcome : uint8_t { Holds, Fails, Void };
 
 struct SearchOptions {
-  unsigned trials = 1, hold = 1; // a point holds if `hold` of `trials` do
-  bool again = false; // trials may err: both ends of what is left are tried once more, and a third
-                      // time if that differs
+  unsigned trials = 1, hold = 1; // a value holds if `hold` of `trials` do
+  bool again = false;   // trials may err: both neighbours are tried until one outcome leads by two
   bool confirm = false; // the value that is found has to hold in a longer trial too
 };
 
@@ -71,21 +67,21 @@ struct Answer {
 
 class Search {
 public:
-  static constexpr unsigned kMostVoids = 3; // of a point that is not decided: it cannot be measured
+  static constexpr unsigned kMostVoids = 3; // then an undecided value cannot be measured
   static constexpr size_t kMostTrials = 400;
 
   Search(Grid grid, SearchOptions options) : grid_(std::move(grid)), options_(options) {}
 
   const Grid &grid() const { return grid_; }
-  // The next trial; none: the answer is there. It depends on what tell() got, and not on the order.
+  // The next trial; none: the search is over. Outcomes of different values may come in any order.
   std::optional<Trial> next() const;
-  // Also of a trial that it did not ask for. `guess`: where it shows that the threshold may be.
+  // Also for trials that next() did not ask for. `guess`: of the threshold, by this trial.
   void tell(Trial trial, Outcome outcome, std::optional<double> guess = {});
   Answer answer() const;
   size_t trials() const { return told_; }
 
 private:
-  // One point: rounds of `trials` trials that are decided, and the one that is not.
+  // One value: the decided rounds of `trials` trials, and the current one.
   struct Point {
     unsigned held = 0, failed = 0; // rounds
     unsigned holds = 0, fails = 0, voids = 0;
@@ -99,12 +95,12 @@ private:
 
   static State state_of(const Points &points, size_t index, unsigned lead = 1);
   State state(size_t index, unsigned lead = 1) const { return state_of(short_, index, lead); }
-  unsigned lead() const { return options_.again ? 2 : 1; }
+  unsigned lead() const { return options_.again ? 2 : 1; } // of rounds, to be sure
   static std::optional<size_t> first_failing(const Points &points);
   Bracket bracket() const;
   std::optional<size_t> guessed(const Bracket &bracket) const;
   std::optional<Trial> confirm(size_t holds, size_t fails) const;
-  // What was confirmed below `fails`.
+  // The hardest value below `fails` that a longer trial has confirmed.
   std::optional<size_t> confirmed(size_t fails) const;
 
   Grid grid_;

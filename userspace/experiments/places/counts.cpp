@@ -118,7 +118,7 @@ FlowCounts *Counter::flow_with_answers(Reading &reading, const roce_stream &stre
              : nullptr;
 }
 
-// `counts`: no port counts what was sent.
+// `counts`: packets are the sender's, as no port counts them.
 void Counter::add_sender(Reading &reading, const SendReport &sender, bool counts) const {
   const auto with_qp = [&](uint32_t qp) -> FlowCounts * {
     const uint32_t index = qp - first_qp_;

@@ -20,7 +20,7 @@ namespace xr::places {
 // Since the start of the run. Bytes are of frames without FCS.
 struct FlowCounts {
   // Requests that came to the wire, from the senders; of a PSN seen before. Without a wire here:
-  // that senders sent.
+  // those that the senders sent.
   uint64_t sent = 0, sent_bytes = 0, sent_again = 0;
   // That came to the receivers; where their port is not here, as `sent`.
   uint64_t received = 0, received_bytes = 0, received_again = 0;

@@ -31,7 +31,7 @@ Result<std::optional<packet::Mac>> find_mac(const RunPort &sender, const Plan &p
                                             uint64_t patience_ns,
                                             const std::function<bool()> &go_on);
 
-// So that switches learn where the port's MAC is.
+// Sends a gratuitous ARP request: endpoint::announce().
 Status announce(const RunPort &port, const Address &own);
 
 } // namespace xr::places

@@ -180,7 +180,7 @@ private:
     return find_mac(ports_.sender, plan_, patience, [this] { return go_on(); });
   }
 
-  // A switch between the ports learns where both are: else it floods the first frames.
+  // A switch between the ports learns where both are, and does not flood the first frames.
   Status learn() const {
     const packet::Path &path = plan_.flows.front().flow.path;
     for (const auto &[port, address] :

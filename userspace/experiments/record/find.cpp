@@ -2,7 +2,8 @@
 #include "record/find.h"
 
 #include <algorithm>
-#include <csignal>
+#include <bit>
+#include <cmath>
 #include <deque>
 #include <map>
 
@@ -10,6 +11,7 @@
 
 #include "base/counted.h"
 #include "base/layer1.h"
+#include "packet/frame_schedule.h"
 #include "packet/message.h"
 #include "parse/value.h"
 #include "record/processes.h"
@@ -52,11 +54,11 @@ double frame_bits(const simulate::Scenario &scenario) {
   for (const simulate::FlowSetup &setup : scenario.flows)
     if (setup.flow.frame_size != size)
       return 0;
-  constexpr uint32_t kFcs = 4;
-  return size ? 8.0 * (size - kFcs + (scenario.topology.layer1 ? kLayer1Bytes : 0)) : 0;
+  const uint32_t more = scenario.topology.layer1 ? kLayer1Bytes : 0;
+  return size ? 8.0 * (size - packet::kFcsBytes + more) : 0;
 }
 
-// The trial of a search: the value of a share of what was found has no index.
+// A trial of a search, or a run at a share of the value that was found.
 struct Job {
   size_t finder = 0;
   find::Trial trial;
@@ -80,8 +82,7 @@ public:
     found_.least = find_.grid.least;
     found_.of_rate = find_.of_rate();
     found_.traffic = traffic_words(experiment.scenario);
-    if (experiment.scenario.topology.rate)
-      found_.line = static_cast<double>(experiment.scenario.topology.rate);
+    found_.line = static_cast<double>(experiment.scenario.topology.rate);
     found_.frame_bits = frame_bits(experiment.scenario);
     // In virtual time each trial of a value is the same.
     const find::SearchOptions options{.trials = frames ? std::max(find_.trials, 1U) : 1,
@@ -158,7 +159,7 @@ public:
     }
     for (size_t goal = 0; goal < searches_.size(); goal++)
       searches_[goal].tell(job.trial, tried.outcomes[goal], guess(tried));
-    // In virtual time the same would come again.
+    // In virtual time a repetition has the same outcome.
     if (!frames_ && tried.outcomes.front() == Outcome::Void)
       for (Search &search : searches_)
         for (unsigned i = 1; i < Search::kMostVoids; i++)
@@ -167,12 +168,10 @@ public:
   }
 
   size_t trials() const { return found_.tried.size() + found_.at.size(); }
-  // How many trials it may take in all.
+  // An estimate of all its trials.
   size_t most() const {
-    size_t values = grid().last(), halves = 4;
-    for (; values; values /= 2)
-      halves++;
-    return std::max(trials() + 1, halves + find_.at.size());
+    const auto halves = static_cast<size_t>(std::bit_width(grid().last()));
+    return std::max(trials() + 1, halves + 4 + find_.at.size());
   }
 
   find::Found result() && {
@@ -237,7 +236,7 @@ private:
     }
   }
 
-  // The part of what was sent that was not lost.
+  // The part of a rate that was not lost.
   std::optional<double> guess(const Tried &tried) const {
     const sweep::SweepNumbers &n = tried.numbers;
     if (!found_.of_rate || !n.lost || n.sent <= n.lost)
@@ -264,10 +263,10 @@ private:
   find::Found found_;
 };
 
-class Finding {
+class Searches {
 public:
-  Finding(const experiment::ExperimentFile &file, const experiment::Settings &settings,
-          const FindOptions &options)
+  Searches(const experiment::ExperimentFile &file, const experiment::Settings &settings,
+           const FindOptions &options)
       : file_(file), settings_(settings), options_(options) {}
 
   Status add(const experiment::Settings &point) {
@@ -286,7 +285,7 @@ public:
 
   Result<std::vector<find::Found>> run() {
     while (!stopped()) {
-      XR_TRY(take());
+      take();
       XR_TRY(fill());
       if (!processes_.running())
         break;
@@ -314,15 +313,14 @@ private:
     return {};
   }
 
-  // What came of trials goes to their searches in the order in which these ask.
-  Status take() {
+  // Searches get the outcomes of trials in the order in which they ask for them.
+  void take() {
     for (size_t at = 0; at < finders_.size(); at++)
       for (auto job = next(at); job && is_done(*job); job = next(at)) {
         const auto found = std::ranges::find(done_, *job, &Done::job);
         finders_[at].tell(*job, found->point);
         done_.erase(found);
       }
-    return {};
   }
 
   bool is_done(const Job &job) const {
@@ -343,15 +341,14 @@ private:
         for (const find::Trial &trial : finders_[at].ahead(options_.jobs))
           ahead.push_back({at, trial, {}});
     }
-    // What no search may ask for any more.
-    std::erase_if(running_, [&](const auto &entry) {
-      const bool asked = std::ranges::find(wanted, entry.second) != wanted.end() ||
-                         std::ranges::find(ahead, entry.second) != ahead.end();
-      if (!asked && !options_.frames)
-        processes_.kill(entry.first);
-      return !asked && !options_.frames;
-    });
     wanted.insert(wanted.end(), ahead.begin(), ahead.end());
+    // Stops trials that no search may ask for any more.
+    std::erase_if(running_, [&](const auto &entry) {
+      const bool over = !options_.frames && std::ranges::find(wanted, entry.second) == wanted.end();
+      if (over)
+        processes_.kill(entry.first);
+      return over;
+    });
     for (const Job &job : wanted) {
       if (processes_.running() >= options_.jobs)
         break;
@@ -385,7 +382,7 @@ private:
     if (point.failure.empty() && !sweep::unpack_point(ended.text, point))
       point.failure = "its process ended without a result";
     const Finder &finder = finders_[job.finder];
-    // On ports it may be too much for the machine; in virtual time it would be the same again.
+    // With frames the machine may be too slow; in virtual time every trial would fail.
     if (!point.failure.empty() && !options_.frames && !stopped())
       return Error{
           fmt::format("{}: {}", sweep::settings_text(finder.settings_of(job), ""), point.failure)};
@@ -409,7 +406,7 @@ private:
   std::vector<Finder> finders_;
   Processes processes_;
   std::map<size_t, Job> running_;
-  std::vector<Done> done_; // not taken yet
+  std::vector<Done> done_; // results that no search has asked for yet
   size_t started_ = 0;
 };
 
@@ -419,10 +416,10 @@ Result<std::vector<find::Found>> find_all(const experiment::ExperimentFile &file
                                           const experiment::Settings &settings,
                                           const std::vector<experiment::Settings> &points,
                                           const FindOptions &options) {
-  Finding finding(file, settings, options);
+  Searches searches(file, settings, options);
   for (const experiment::Settings &point : points)
-    XR_TRY(finding.add(point));
-  return finding.run();
+    XR_TRY(searches.add(point));
+  return searches.run();
 }
 
 } // namespace xr::record

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the searches of an experiment file, each trial in a process of its own, and writes what they
-// found.
+// Runs the searches of an experiment file, each trial in its own process, and writes their results.
 #pragma once
 
 #include <atomic>
@@ -18,25 +17,26 @@ namespace xr::record {
 
 struct FindOptions {
   unsigned jobs = 1;
-  bool frames =
-      false; // on this machine's ports: trials may err, and what is refused is the machine's limit
-  RunPlace place = {};
-  RunPlace again = {}; // after the first trial: without its notes
+  bool frames = false; // not in virtual time: trials may err, and may fail at this machine's limit
+  RunPlace place = {}, again = {}; // of the first trial; of the others, which print no notes
   const std::atomic<bool> *stop = nullptr;
-  // How many trials ended, how many there may be, and words about the last one.
+  // Trials that ended, an estimate of all, and a text about the last one.
   std::function<void(uint64_t done, uint64_t most, const std::string &text)> progress = {};
 };
 
-// Every search of every point, in their order. The same for every number of jobs: what runs beside
-// the next trial is one that may follow it. Error: a value of a range makes no experiment.
+// Every search of every point, in their order. The result does not depend on `jobs`: further
+// processes run trials that may follow the next one. Error: an end of a range, or in virtual time
+// a trial, makes no experiment.
 Result<std::vector<find::Found>> find_all(const experiment::ExperimentFile &file,
                                           const experiment::Settings &settings,
                                           const std::vector<experiment::Settings> &points,
                                           const FindOptions &options);
 
-// Writes find.json, find.csv, trials.csv, junit.xml and report.html into `out`, which it makes.
+// Makes `out`, and writes find.json, find.csv, trials.csv, report.html and junit.xml (of `results`)
+// into it.
 Status write_find(const std::string &out, const std::string &name, const std::string &file,
-                  const std::vector<find::Found> &found);
+                  const std::vector<find::Found> &found,
+                  const std::vector<const ExperimentResult *> &results);
 Status write_find_plots(const std::string &plots, const std::vector<find::Found> &found);
 
 } // namespace xr::record

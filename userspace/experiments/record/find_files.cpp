@@ -36,7 +36,7 @@ float x_of(const parse::Quantity &quantity) {
                                                                    : quantity.value);
 }
 
-// A number of the trials over the values that were tried, a curve for each search.
+// A result of the trials over the values that were tried; a curve for each search.
 plot::Figure over_values(const std::vector<Found> &all, const char *id, const char *title,
                          const char *unit, double (*value)(const sweep::SweepNumbers &)) {
   plot::Figure figure;
@@ -68,8 +68,8 @@ plot::Figure over_values(const std::vector<Found> &all, const char *id, const ch
   return figure;
 }
 
-// The report of RFC 2544, section 26.1: what was found beside what the line carries, over the first
-// key of the sweep.
+// The values found, and frames a second beside those of the line (RFC 2544, section 26.1), over the
+// first key of the sweep.
 std::vector<plot::Figure> over_sweep(const std::vector<Found> &all) {
   std::vector<plot::SweepValue> frames, values;
   for (const Found &found : all)
@@ -141,27 +141,19 @@ plot::PageTable page_table(const char *title, const report::Table &table) {
   return made;
 }
 
-std::string joined_sentences(const std::vector<Found> &all) {
-  return fmt::format("{}", fmt::join(find::summary(all).sentences, " "));
-}
-
 } // namespace
 
 Status write_find(const std::string &out, const std::string &name, const std::string &file,
-                  const std::vector<Found> &all) {
+                  const std::vector<Found> &all,
+                  const std::vector<const ExperimentResult *> &results) {
   XR_TRY(make_directory(out));
   XR_TRY(write_whole(out + "/find.json", json_file(find::document(name, all))));
   XR_TRY(write_table(out + "/find.csv", find::findings_table(all)));
   XR_TRY(write_table(out + "/trials.csv", find::trials_table(all)));
-  const std::vector<ExperimentResult> results = find::as_results(name, all);
-  std::vector<const ExperimentResult *> pointers;
-  pointers.reserve(results.size());
-  for (const ExperimentResult &result : results)
-    pointers.push_back(&result);
-  XR_TRY(write_whole(out + "/junit.xml", report::junit_xml(pointers)));
+  XR_TRY(write_whole(out + "/junit.xml", report::junit_xml(results)));
   plot::SweepPage page{.title = name,
                        .verdict = verdict_name(find::verdict_of(all)),
-                       .headline = joined_sentences(all),
+                       .headline = fmt::format("{}", fmt::join(find::summary(all).sentences, " ")),
                        .figures = figures_of(all),
                        .points = page_table("Found", find::findings_table(all))};
   page.more = {page_table("Trials", find::trials_table(all))};

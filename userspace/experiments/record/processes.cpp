@@ -17,7 +17,7 @@ namespace xr::record {
 namespace {
 
 constexpr int kPoll = 200;   // ms
-constexpr char kError = '!'; // begins the text of an error; that of a result is anything else
+constexpr char kError = '!'; // begins the text of an error, and of no result
 
 void write_to(int fd, const std::string &text) {
   for (size_t done = 0; done < text.size();) {
@@ -29,7 +29,7 @@ void write_to(int fd, const std::string &text) {
   }
 }
 
-// The process of a job whose parent was killed would write beside one that continues its work.
+// Otherwise the job of a killed parent would write beside a new one that continues its work.
 void end_with(pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent)
@@ -93,8 +93,6 @@ Processes::Ended Processes::end(Child &child) {
     ended.failure = ended.text.substr(1);
   else if (WIFSIGNALED(status))
     ended.failure = fmt::format("its process was ended by signal {}", WTERMSIG(status));
-  else if (ended.text.empty())
-    ended.failure = "its process ended without a result";
   return ended;
 }
 

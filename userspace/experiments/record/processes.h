@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that run in processes of their own, each of which passes a text on.
+// Runs functions in processes, each of which passes on a text.
 #pragma once
 
 #include <cstddef>
@@ -19,17 +19,17 @@ public:
   struct Ended {
     size_t job;
     std::string text;    // what its function returned
-    std::string failure; // its error, or how the process ended; "": none
+    std::string failure; // its error, or the signal that ended it; "": none
   };
 
   Processes() = default;
   Processes(const Processes &) = delete;
   Processes &operator=(const Processes &) = delete;
-  ~Processes(); // those that run are killed
+  ~Processes(); // kills those that run
 
   Status start(size_t job, const std::function<Result<std::string>()> &function);
   size_t running() const { return children_.size(); }
-  // Waits a little for some to end.
+  // Waits up to 200 ms, and returns those that ended.
   std::vector<Ended> wait();
   void signal(int number) const; // to all
   void kill(size_t job);

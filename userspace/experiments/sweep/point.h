@@ -56,7 +56,7 @@ bool is_measured(const SweepPoint &point); // it ran, and is not void
 Verdict verdict_of(const SweepPoint &point);
 // The first expectation that does not hold, or why the point is void; "": none.
 std::string reason(const SweepPoint &point);
-std::string reason_of(const ExperimentCheck &check); // "TEXT: VALUE" of one that does not hold
+std::string reason_of(const ExperimentCheck &check);               // "TEXT: VALUE"
 Value setting_of(const SweepPoint &point, const std::string &key); // a text; unknown: it sets none
 // The keys that the points set, in their order.
 std::vector<std::string> setting_keys(const std::vector<SweepPoint> &points);

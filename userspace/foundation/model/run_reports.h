@@ -73,7 +73,7 @@ struct SendCounts {
 // What a flow sent, and the answers that made it send again.
 struct FlowLosses {
   uint32_t qp = 0;   // the first destination QPN
-  uint64_t sent = 0; // packets, those that were sent again too
+  uint64_t sent = 0; // packets, retransmissions too
   uint64_t naks = 0, timeouts = 0, failed_messages = 0;
 };
 

@@ -167,7 +167,7 @@ size_t PerftestServer::record(std::span<const uint8_t> begin) const {
     return 0;
   if (std::equal(std::begin(kDone), std::end(kDone), begin.begin()))
     return std::size(kDone);
-  // A key begins with four digits; no double of a report is as small as these bytes make it.
+  // A key begins with four hex digits, which make a double far from any number of a report.
   const bool digits = std::all_of(begin.begin(), begin.begin() + 4,
                                   [](uint8_t byte) { return isxdigit(byte) != 0; });
   return digits && begin[4] == ':' && !numbers_ ? kKeyBytes : 8;

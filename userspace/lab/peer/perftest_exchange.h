@@ -115,7 +115,7 @@ constexpr bool is_latency(PerftestTest test) { return test >= PerftestTest::Writ
 constexpr bool is_send(PerftestTest test) {
   return test == PerftestTest::SendBw || test == PerftestTest::SendLat;
 }
-// READs and atomics: by more than an ACK.
+// READs and atomics: the answer has data.
 constexpr bool is_answered(PerftestTest test) {
   return !is_send(test) && test != PerftestTest::WriteBw && test != PerftestTest::WriteLat;
 }

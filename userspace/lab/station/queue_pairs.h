@@ -67,7 +67,7 @@ public:
   // At the time that the program asked for; kNever: at no time.
   virtual void wake(uint64_t /*now*/) {}
   virtual uint64_t wake_at() const { return kNever; }
-  // The answer to a REQ: a REP.
+  // The answer to a REQ; default: a REP.
   virtual responder::Receiver::Answer requested(const packet::CmMessage & /*request*/) {
     return {};
   }

@@ -52,7 +52,7 @@ struct PeerRun::State {
   void describe(PeerTest &test, const peer::PerftestFacts &facts,
                 const peer::PerftestResult &result, bool server);
 
-  // A test of perftest, as a server: `cm`: its exchange is over a QP. As a client.
+  // A test of perftest as a server (`cm`: the exchange is over a QP); ask(): as a client.
   Result<PeerReport> serve(Channel &channel, const packet::Address &from, bool cm);
   Result<peer::Bytes> answer(peer::PerftestServer &server, std::span<const uint8_t> record,
                              std::optional<packet::Path> &path);
@@ -69,7 +69,7 @@ struct PeerRun::State {
   Status await(const peer::ToolTraffic &traffic);
   Status read_lines(Channel &channel, peer::Bytes &have, size_t bytes);
 
-  // To the host: over TCP; so many QPs, returned; and the end of these.
+  // Connect to the host: by TCP, or `count` QPs by RDMA CM, which leave() disconnects.
   Result<std::unique_ptr<Channel>> connect_host() const;
   Result<std::vector<uint32_t>> connect_cm(const packet::Path &path, uint32_t count,
                                            uint8_t transport);

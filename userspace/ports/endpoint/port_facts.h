@@ -47,8 +47,8 @@ Result<packet::Mac> resolve(const PortFacts &port, const packet::Address &source
                             const packet::Address &address, const std::vector<packet::Tag> &tags,
                             const packet::Mac &source_mac);
 
-// Sends a gratuitous ARP request (IPv6: a neighbour solicitation) for an address at the port, so
-// that switches learn where its MAC is.
+// Sends a gratuitous ARP request (IPv6: a neighbour solicitation) for an address of the port, from
+// which switches learn where its MAC is.
 Status announce(const PortFacts &port, const packet::Address &own);
 
 } // namespace xr::endpoint

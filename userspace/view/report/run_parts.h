@@ -19,7 +19,7 @@ Document begin_run(const char *command, const std::string &ifname, double second
 // `sockets`: it has AF_XDP sockets, and not only threads.
 Section port_section(const RunReport &report, bool sockets = true);
 Section hidden_when_zero(const char *key, const char *title, decltype(Section::body) body);
-// Faults of what was sent, its answers, and what went again.
+// Adds the faults, answers and retransmissions of what was sent.
 void add_sent(std::vector<Section> &sections, const SendCounts &counts);
 void add_pauses(std::vector<Section> &sections, const PauseReport &report);
 // What was lost at this host, and `more`.
