@@ -113,6 +113,46 @@ private:
   uint64_t read_ns_ = 0, lost_ = 0;
 };
 
+// Late steps of a training job, once each.
+class LateSteps {
+public:
+  explicit LateSteps(const datapath::AttachedPort &port) : port_(port), reader_(port.status()) {}
+
+  Status read(bool at_once, const std::function<void(const report::Document &)> &print) {
+    const uint64_t now = monotonic_ns();
+    if (!reader_.on() || (!at_once && now - read_ns_ < uint64_t{kPollMs} * 1'000'000))
+      return {};
+    read_ns_ = now;
+    const auto live = XR_TRY(reader_.read(port_));
+    std::vector<uint64_t> times = report::live_step_times(*live);
+    if (!live->job.is_job() || times.size() < kLeastSteps)
+      return {};
+    std::ranges::nth_element(times, times.begin() + static_cast<ptrdiff_t>(times.size() / 2));
+    const uint64_t median = times[times.size() / 2], offset = realtime_ns() - monotonic_ns();
+    for (size_t i = 0; i < times.size(); i++) {
+      const JobStep &step = live->job.steps[i];
+      if (step.first_ns <= newest_ns_)
+        continue;
+      newest_ns_ = step.first_ns;
+      if (report::is_late(step, median))
+        print(report::late_step_event(*live, i, median, offset));
+    }
+    lost_ += live->missed - std::min(live->missed, missed_);
+    missed_ = live->missed;
+    return {};
+  }
+
+  // Bursts that were overwritten since the last call.
+  uint64_t lost() { return std::exchange(lost_, 0); }
+
+private:
+  static constexpr size_t kLeastSteps = 8; // before which none is late
+
+  const datapath::AttachedPort &port_;
+  LiveJobReader reader_;
+  uint64_t read_ns_ = 0, newest_ns_ = 0, lost_ = 0, missed_ = 0;
+};
+
 int follow(const Args &args, const datapath::AttachedPort &port, Output &output) {
   uint64_t printed = 0;
   bool more = true;
@@ -124,6 +164,7 @@ int follow(const Args &args, const datapath::AttachedPort &port, Output &output)
     more = output.print(event, report::JsonStyle::Line);
   };
   FoundEvents found_events(port, args.backlog);
+  LateSteps late_steps(port);
   auto events = port.events(
       [&](const roce_event &event) { print(report::event_report(event, time_of(event))); });
   const std::string context = "events " + args.ifname;
@@ -139,6 +180,8 @@ int follow(const Args &args, const datapath::AttachedPort &port, Output &output)
     if (!got)
       return fail(context, got.error());
     if (auto done = found_events.read(last, print); !done)
+      return fail(context, done.error());
+    if (auto done = late_steps.read(last, print); !done)
       return fail(context, done.error());
     if (last || output.reader_gone())
       break;

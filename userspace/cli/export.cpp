@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/export_rows.h"
 #include "cli/interrupt.h"
+#include "cli/live_job.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/web_options.h"
@@ -58,7 +59,14 @@ void add_ended(const datapath::AttachedPort &port, EpisodesRead &read,
     reading.failures.push_back(ended.error());
 }
 
-Result<metrics::PortReading> read_port(const PortName &name, EpisodesRead &episodes) {
+// What is kept of a port between two readings.
+struct PortMemory {
+  EpisodesRead episodes;
+  uint64_t since_ns = 0; // the attachment that `job` follows
+  std::optional<LiveJobReader> job;
+};
+
+Result<metrics::PortReading> read_port(const PortName &name, PortMemory &memory) {
   metrics::PortReading reading;
   // Held until the end, so that a concurrent attach or detach causes no read errors.
   const auto lock = datapath::Lock::take(datapath::Lock::Kind::Shared);
@@ -91,7 +99,17 @@ Result<metrics::PortReading> read_port(const PortName &name, EpisodesRead &episo
       reading.failures.push_back(latency.error());
   }
   if (reading.status.features & ROCE_FEATURE_FOLLOW)
-    add_ended(port, episodes, reading);
+    add_ended(port, memory.episodes, reading);
+  if (reading.status.features & ROCE_FEATURE_JOB) {
+    if (!memory.job || memory.since_ns != reading.status.since_ns)
+      memory.job.emplace(reading.status);
+    memory.since_ns = reading.status.since_ns;
+    auto job = memory.job->read(port);
+    if (job)
+      reading.job = std::move(*job);
+    else
+      reading.failures.push_back(job.error());
+  }
   if (reading.snapshot)
     add_checks(port, reading);
   reading.rates = datapath::read_rates(reading.status.netns_inode, reading.status.ifindex);

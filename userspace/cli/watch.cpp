@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "cli/live_job.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/watch_web.h"
@@ -66,7 +67,7 @@ std::string context(const Args &args) {
 class Watched {
 public:
   Watched(datapath::AttachedPort port, std::string netns)
-      : port_(std::move(port)), status_(port_->status()), netns_(std::move(netns)) {}
+      : port_(std::move(port)), status_(port_->status()), netns_(std::move(netns)), job_(status_) {}
   Watched(const Watched &) = delete; // the event callback refers to this object
   Watched &operator=(const Watched &) = delete;
 
@@ -114,6 +115,7 @@ public:
         reading.wire_running = wire->running;
       }
     reading.rates = datapath::read_rates(status().netns_inode, status().ifindex);
+    reading.job = XR_TRY(job_.read(*port_));
     XR_TRY(poll());
     reading.events.swap(new_events_);
     return reading;
@@ -123,6 +125,7 @@ private:
   std::optional<datapath::AttachedPort> port_;
   PortStatus status_;
   std::string netns_;
+  LiveJobReader job_;
   std::optional<datapath::Events> events_;
   std::vector<roce_event> new_events_;
   std::vector<RuleRow> rules_;

@@ -164,6 +164,60 @@ void compare_with_usual(std::array<std::vector<Latest>, kCauses> &by_cause) {
       step.stands_out = step.stands_out && step.late_ns > kPairsJitters * *usual;
 }
 
+constexpr size_t kOften = 24, kOfSteps = 32; // a moderately late rank
+
+// The steps in which the rank is late beyond the noise of the others, of kOfSteps from `first` on:
+// how late above their median.
+std::vector<uint64_t> often_late(const std::vector<uint64_t> &late, size_t ranks, size_t first,
+                                 uint32_t rank) {
+  std::vector<uint64_t> others, above;
+  for (size_t i = first * ranks; i < (first + kOfSteps) * ranks; i++)
+    if (i % ranks != rank)
+      others.push_back(late[i]);
+  const uint64_t median = middle(others);
+  const auto noise = others.begin() + static_cast<ptrdiff_t>(others.size() * 9 / 10);
+  std::nth_element(others.begin(), noise, others.end());
+  for (size_t step = first; step < first + kOfSteps; step++)
+    if (const uint64_t own = late[step * ranks + rank]; own >= *noise + kFloorNs)
+      above.push_back(own - median);
+  return above;
+}
+
+void find_often_late(const std::vector<JobSample> &samples, JobTraffic &into) {
+  const size_t ranks = into.ranks.size();
+  std::array<std::vector<uint64_t>, kCauses> by_cause;
+  std::vector<uint64_t> late(into.steps.size() * ranks);
+  for (size_t cause = 0; cause < kCauses; cause++) {
+    by_cause[cause] = lateness(samples, into, static_cast<JobCause>(cause));
+    for (size_t i = 0; i < late.size(); i++)
+      late[i] = std::max(late[i], by_cause[cause][i]);
+  }
+  std::vector<JobStraggler> &found = into.stragglers;
+  for (size_t first = 0; first + kOfSteps <= into.steps.size(); first += kOfSteps / 2)
+    for (uint32_t rank = 0; rank < ranks; rank++) {
+      const std::vector<uint64_t> above = often_late(late, ranks, first, rank);
+      if (above.size() < kOften)
+        continue;
+      const auto same = std::ranges::find_if(found, [&](const JobStraggler &one) {
+        return one.rank == rank && one.first_step + one.steps >= first;
+      });
+      if (same != found.end()) {
+        same->steps = first + kOfSteps - same->first_step;
+        continue;
+      }
+      std::array<uint64_t, kCauses> of_cause{};
+      for (size_t step = first; step < first + kOfSteps; step++)
+        for (size_t cause = 0; cause < kCauses; cause++)
+          of_cause[cause] += by_cause[cause][step * ranks + rank];
+      found.push_back(
+          {.rank = rank,
+           .cause = static_cast<JobCause>(std::ranges::max_element(of_cause) - of_cause.begin()),
+           .first_step = first,
+           .steps = kOfSteps,
+           .late_ns = middle(above)});
+    }
+}
+
 } // namespace
 
 void JobPhases::begin(uint64_t now) {
@@ -272,12 +326,16 @@ void find_stragglers(const std::vector<JobSample> &samples, JobTraffic &into) {
       end();
     if (!latest)
       continue;
+    into.steps[step].late_rank = latest->rank;
+    into.steps[step].late_ns = latest->above_ns;
     if (above.empty())
       into.stragglers.push_back({latest->rank, {}, step, 0, 0});
     above.push_back(latest->above_ns);
     of_cause[cause] += latest->above_ns;
   }
   end();
+  if (into.stragglers.empty())
+    find_often_late(samples, into);
 }
 
 } // namespace xr

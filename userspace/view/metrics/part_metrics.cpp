@@ -6,6 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "names/names.h"
+#include "report/live_job.h"
 #include "report/passive_latency.h"
 
 namespace xr::metrics {
@@ -84,6 +86,49 @@ std::vector<Families::Bucket> octaves_of(const PassiveLatency &latency, const Pa
 }
 
 } // namespace
+
+void add_job(Families &to, const std::string &port, const LiveJob &live) {
+  const Labels labels = {{"port", port}};
+  const JobTraffic &job = live.job;
+  to.gauge("xdp_roce_job_ranks", "Hosts of the training job (--job); 0: none is seen.", labels,
+           job.is_job() ? static_cast<double>(job.ranks.size()) : 0);
+  to.counter("xdp_roce_job_bursts_missed_total",
+             "Bursts that were overwritten before the exporter read them.", labels,
+             static_cast<double>(live.missed));
+  if (!job.is_job())
+    return;
+  to.counter("xdp_roce_job_steps_total", "Steps since the exporter began.", labels,
+             static_cast<double>(live.steps_before + job.steps.size()));
+  to.gauge("xdp_roce_job_period_seconds", "From step to step, median of the newest.", labels,
+           static_cast<double>(job.period_ns) / 1e9);
+  to.gauge("xdp_roce_job_duty", "Part of the period in which data passes, median.", labels,
+           job.duty);
+  std::vector<uint64_t> times = report::live_step_times(live);
+  if (times.empty())
+    return;
+  const uint64_t newest = times.back();
+  std::ranges::sort(times);
+  for (const auto &[what, ns] : {std::pair("newest", newest), {"median", times[times.size() / 2]},
+                                 {"p99", times[(times.size() - 1) * 99 / 100]},
+                                 {"max", times.back()}}) {
+    Labels of = labels;
+    of.push_back({"step", what});
+    to.gauge("xdp_roce_job_step_seconds",
+             "What a step took, from its first data to its last: the newest that is over, and of "
+             "the newest 256 or more.",
+             of, static_cast<double>(ns) / 1e9);
+  }
+  for (uint32_t rank = 0; rank < job.ranks.size(); rank++) {
+    double late_ns = 0;
+    for (const JobStraggler &one : job.stragglers)
+      if (one.rank == rank && one.first_step + one.steps + 1 >= job.steps.size())
+        late_ns = static_cast<double>(one.late_ns);
+    Labels of = labels;
+    of.push_back({"rank", names::address(job.ranks[rank].data())});
+    to.gauge("xdp_roce_job_late_rank_seconds",
+             "How late the rank is in the newest steps; 0: it is not.", of, late_ns / 1e9);
+  }
+}
 
 void add_latency(Families &to, const std::string &port, const PassiveLatency &latency) {
   for (const PassiveTimes &times : latency.port)

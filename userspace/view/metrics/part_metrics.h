@@ -5,6 +5,7 @@
 #include <string>
 
 #include "metrics/families.h"
+#include "model/live_job.h"
 #include "model/passive_latency.h"
 #include "model/run_reports.h"
 #include "model/snapshot.h"
@@ -15,6 +16,9 @@ namespace xr::metrics {
 // PFC has all priorities from the beginning, so that the first frame is an increase. Classes are
 // those that were seen.
 void add_classes(Families &to, const std::string &port, const Snapshot &snapshot);
+
+// What the newest steps took, and which rank is late in the newest.
+void add_job(Families &to, const std::string &port, const LiveJob &live);
 
 void add_latency(Families &to, const std::string &port, const PassiveLatency &latency);
 

@@ -292,6 +292,8 @@ void add_port(Families &families, const PortState &port, const report::StreamOpt
     add_wire(families, port.name, *port.reading->wire, port.reading->wire_running);
   if (port.reading->latency)
     add_latency(families, port.name, *port.reading->latency);
+  if (port.reading->job)
+    add_job(families, port.name, *port.reading->job);
   if (port.episodes)
     port.episodes->add_to(families, port.name);
   if (port.reading->rates)

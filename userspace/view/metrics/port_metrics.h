@@ -12,6 +12,7 @@
 #include "metrics/episode_metrics.h"
 #include "metrics/families.h"
 #include "model/episodes.h"
+#include "model/live_job.h"
 #include "model/passive_latency.h"
 #include "model/port_status.h"
 #include "model/rules.h"
@@ -34,6 +35,7 @@ struct PortReading {
   std::shared_ptr<const EndpointRates> rates;    // null: no process controls rates there
   std::shared_ptr<const PassiveLatency> latency; // null: it does not time QP pairs
   std::shared_ptr<const Episodes> ended;         // since the last reading; null: it does not follow
+  std::shared_ptr<const LiveJob> job;            // null: it keeps no bursts
   std::vector<SetupCheck> checks;                // by what passed since the port was attached
   std::vector<Error> failures;                   // errors of the parts that could not be read
 };

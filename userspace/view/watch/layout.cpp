@@ -75,6 +75,8 @@ Listing listing_of(const State &state, size_t width) {
     return rules_page(state);
   case Page::Events:
     return events_page(state);
+  case Page::Job:
+    return job_page(state, width);
   case Page::SortMenu:
     return sort_menu(state);
   case Page::Detail:

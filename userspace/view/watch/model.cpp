@@ -235,6 +235,9 @@ void Model::on_character(const std::string &text) {
   case 'e':
     toggle(Page::Events);
     break;
+  case 'j':
+    toggle(Page::Job);
+    break;
   case 'p':
   case ' ':
     pause();

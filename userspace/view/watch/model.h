@@ -47,7 +47,7 @@ struct Options {
   double interval = 0.5;   // seconds between readings; shown in the title
 };
 
-enum class Page { Streams, Detail, SortMenu, Rules, Events, Help };
+enum class Page { Streams, Detail, SortMenu, Rules, Events, Job, Help };
 
 // The state from which pages are made.
 struct State {

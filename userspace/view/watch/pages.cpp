@@ -6,6 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
+#include "names/names.h"
+#include "report/live_job.h"
+#include "report/phrases.h"
 #include "watch/panels.h"
 #include "watch/stream_page.h"
 #include "watch/stream_table.h"
@@ -15,7 +19,9 @@ namespace xr::watch {
 
 namespace {
 
-constexpr std::array<KeyHelp, 17> kKeys = {{
+using report::time_words;
+
+constexpr std::array<KeyHelp, 18> kKeys = {{
     {"q  F10  Ctrl-C  Esc", "quit; Esc goes back first, and clears the filter"},
     {"?  h  F1", "this page"},
     {"Up Down", "select a stream; it stays selected when the order changes"},
@@ -31,6 +37,7 @@ constexpr std::array<KeyHelp, 17> kKeys = {{
     {"Tab  1 to 9", "another port"},
     {"r", "all rules with their counters"},
     {"e", "the port's recent events"},
+    {"j", "the training job: its steps, late ranks, incast (attach --job)"},
     {"z", "count from now on; again: since the port was attached"},
     {"p  space", "pause the display; nothing is lost"},
 }};
@@ -55,6 +62,42 @@ std::string words_for(const std::string &key) {
   return column ? heading_of(column->column) : key;
 }
 
+template <typename Add>
+void add_steps(const LiveJob &live, size_t width, bool unicode, const Add &add) {
+  const std::vector<uint64_t> times = report::live_step_times(live);
+  if (!live.job.is_job() || times.empty())
+    return;
+  std::vector<uint64_t> sorted = times;
+  std::ranges::sort(sorted);
+  const uint64_t median = sorted[sorted.size() / 2];
+  History history;
+  for (const uint64_t ns : times)
+    history.add(static_cast<double>(ns));
+  const size_t columns = std::min(times.size(), width > 12 ? width - 12 : 1);
+  add("");
+  add("step time   " + sparkline(history, columns, unicode));
+  add(fmt::format("            {} newest, {} median, {} p99, {} most", time_words(times.back()),
+                  time_words(median), time_words(sorted[(sorted.size() - 1) * 99 / 100]),
+                  time_words(sorted.back())));
+  for (const JobIncast &most : live.job.incast)
+    if (most.senders > 1)
+      add(fmt::format("incast      {} sent to {} within {}", counted(most.senders, "rank"),
+                      names::address(live.job.ranks[most.to].data()), time_words(most.window_ns)));
+  add("");
+  add("LATE STEPS  newest first", Style::Bold);
+  for (size_t i = times.size(); i-- > 0;) {
+    const JobStep &step = live.job.steps[i];
+    if (!report::is_late(step, median))
+      continue;
+    const bool known = step.late_rank != JobStep::kNoRank;
+    add(fmt::format("step {:<8} {:>10}  {}", live.steps_before + i + 1, time_words(times[i]),
+                    known ? fmt::format("{} late by {}",
+                                        names::address(live.job.ranks[step.late_rank].data()),
+                                        time_words(step.late_ns))
+                          : "no rank stands out"));
+  }
+}
+
 } // namespace
 
 Listing rules_page(const State &state) {
@@ -77,6 +120,29 @@ Listing events_page(const State &state) {
         return Line(kFullWidth)
             .add(event_line(port, *(port.events().rbegin() + static_cast<ptrdiff_t>(row)), true));
       }};
+}
+
+// Its sentence, the steps as a sparkline, and below who was late in which step, newest first.
+Listing job_page(const State &state, size_t width) {
+  Line head(kFullWidth);
+  head.add("JOB", Style::Heading).fill(Style::Heading);
+  std::vector<Line> lines;
+  const auto add = [&lines](const std::string &text, Style style = Style::Plain) {
+    lines.push_back(Line(kFullWidth).add(text, style));
+  };
+  const auto &live = state.view().job();
+  if (!live) {
+    add("the port keeps no bursts: xdp-roce attach IF --job", Style::Dim);
+  } else {
+    add(report::live_job_sentence(*live),
+        live->job.stragglers.empty() ? Style::Plain : Style::Alarm);
+    if (live->missed)
+      add(fmt::format("OVERFLOW {} bursts were overwritten before they were read", live->missed),
+          Style::Alarm);
+    add_steps(*live, width, state.options.unicode, add);
+  }
+  const size_t rows = lines.size();
+  return {head, rows, [lines = std::move(lines)](size_t row) { return lines[row]; }};
 }
 
 Listing sort_menu(const State &state) {

@@ -18,6 +18,7 @@ std::span<const KeyHelp> key_help();
 
 Listing rules_page(const State &state);
 Listing events_page(const State &state);
+Listing job_page(const State &state, size_t width);
 Listing sort_menu(const State &state); // state.menu must be less than the number of entries
 Listing help_page();
 

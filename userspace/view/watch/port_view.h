@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "model/live_job.h"
 #include "model/rules.h"
 #include "model/run_reports.h"
 #include "model/snapshot.h"
@@ -28,6 +29,7 @@ struct Reading {
   std::shared_ptr<const WirePortCounts> wire; // null: no wire process ever took its frames
   bool wire_running = false;
   std::shared_ptr<const EndpointRates> rates; // null: no process controls rates there
+  std::shared_ptr<const LiveJob> job;         // null: the port keeps no bursts
   std::vector<roce_event> events;             // since the previous reading
   uint64_t events_forgotten = 0;              // older events since then, which are only counted
 };
@@ -72,6 +74,8 @@ public:
   bool wire_running() const { return wire_running_; }
   // The rates of the port's `send` or `respond`; null: it controls none.
   const std::shared_ptr<const EndpointRates> &rates() const { return endpoint_rates_; }
+  // The training job; null: the port keeps no bursts.
+  const std::shared_ptr<const LiveJob> &job() const { return job_; }
   const History &rate_history() const { return rate_history_; } // sum, bit/s
   struct LinkRates {
     double frames = 0, bits = 0; // that left the link, per second
@@ -115,6 +119,7 @@ private:
   bool wire_running_ = false;
   LinkRates link_rates_;
   std::shared_ptr<const EndpointRates> endpoint_rates_;
+  std::shared_ptr<const LiveJob> job_;
   History rate_history_;
   History backlog_;
   std::deque<roce_event> events_;
