@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel's environment for following and timing QP pairs (include/roce/pair.h, timing.h): the
- * records, and what was found. A map has one entry while its feature is off.
+ * The kernel's environment for following and timing QP pairs (include/roce/pair.h, timing.h), and
+ * for bursts (job.h): the records, and what was found. A map has one entry while its feature is
+ * off.
  */
 #ifndef XDP_ROCE_FOLLOW_BPF_H
 #define XDP_ROCE_FOLLOW_BPF_H
@@ -68,6 +69,34 @@ struct {
   __uint(max_entries, 1);
 } port_times SEC(".maps");
 
+/* ---- bursts of pairs of hosts */
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, ROCE_ALIGNED);
+  __type(key, __u32);
+  __type(value, __u32);
+  __uint(max_entries, 1);
+} job_of SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, ROCE_ALIGNED);
+  __type(key, __u32);
+  __type(value, struct roce_job_pair);
+  __uint(max_entries, 1);
+} job_pairs SEC(".maps");
+
+static ROCE_INLINE __u32 *roce_job_of_at(struct roce_env *env, __u32 id) {
+  return bpf_map_lookup_elem(&job_of, &id);
+}
+
+static ROCE_INLINE struct roce_job_pair *roce_job_pair_at(struct roce_env *env, __u32 index) {
+  return bpf_map_lookup_elem(&job_pairs, &index);
+}
+
+/* ---- following */
+
 static ROCE_INLINE __u32 *roce_pair_link_at(struct roce_env *env, __u32 id) {
   struct roce_pair *pair = bpf_map_lookup_elem(&pairs, &id);
 
@@ -132,7 +161,7 @@ ROCE_OUTLINE int try_pair(__u32 *lock) {
 ROCE_OUTLINE int enter_pair(__u32 *lock) {
   struct roce_totals *t;
 
-  if (!lock || !(config.features & (ROCE_FEATURE_FOLLOW | ROCE_FEATURE_TIME)))
+  if (!lock || !(config.features & (ROCE_FEATURE_FOLLOW | ROCE_FEATURE_TIME | ROCE_FEATURE_JOB)))
     return 0;
   ROCE_ROLLED
   for (int i = 0; i < PAIR_TRIES / PAIR_TRIES_OF_A_CALL; i++)

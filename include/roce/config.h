@@ -9,7 +9,7 @@
  * Incremented when the key, value or meaning of a map that userspace reads changes. Every
  * attachment has it in its .rodata.
  */
-#define ROCE_ABI 12
+#define ROCE_ABI 13
 
 struct roce_config {
   __u32 abi;
@@ -51,6 +51,7 @@ enum roce_feature {
   ROCE_FEATURE_FOLLOW = 1 << 13,  /* follows QP pairs, for episodes */
   ROCE_FEATURE_TIME = 1 << 14,    /* times QP pairs */
   ROCE_FEATURE_SKIP = 1 << 15,    /* both leave out packets in order: skip.h */
+  ROCE_FEATURE_JOB = 1 << 16,     /* bursts by pair of hosts: job.h */
 };
 /*
  * Features that depend on the rules in force alone. ROCE_FEATURE_HOLD stays until the port is
@@ -62,7 +63,7 @@ enum roce_feature {
 /* Features of the options that the port was attached with. */
 #define ROCE_FEATURES_OF_OPTIONS                                                                   \
   ((__u32)(ROCE_FEATURE_DECAP | ROCE_FEATURE_CLASSES | ROCE_FEATURE_FOLLOW | ROCE_FEATURE_TIME |   \
-           ROCE_FEATURE_SKIP))
+           ROCE_FEATURE_SKIP | ROCE_FEATURE_JOB))
 /* Features that only a bridge can have. */
 #define ROCE_FEATURES_OF_BRIDGES ((__u32)(ROCE_FEATURE_CLONE | ROCE_FEATURE_HOLD))
 

@@ -86,8 +86,9 @@ struct roce_totals {
   __u64 mirrors_full;  /* frames whose mirror session had no room in the table */
   /* ROCE_FEATURE_FOLLOW, ROCE_FEATURE_TIME: packets that were not followed or timed */
   __u64 pairs_full;      /* their QP pair had no room in the table */
-  __u64 pairs_contended; /* other CPUs were changing its record */
+  __u64 pairs_contended; /* other CPUs were changing its record; also of ROCE_FEATURE_JOB */
   __u64 pairs_unknown;   /* answers whose requests are not known */
+  __u64 job_full; /* ROCE_FEATURE_JOB: packets whose pair of hosts had no room in the table */
   /* PFC and PAUSE frames by priority: pfc.h */
   __u64 pfc_xoff[ROCE_PFC_COUNTS];
   __u64 pfc_xon[ROCE_PFC_COUNTS];

@@ -25,6 +25,7 @@ struct roce_episode;
 struct roce_event;
 struct roce_finding;
 struct roce_follow;
+struct roce_job_pair;
 struct roce_mirror;
 struct roce_mirrored;
 struct roce_opcode_count;
@@ -98,6 +99,12 @@ static void roce_emit_latency(struct roce_env *env, struct roce_timing *t, int k
 static void roce_timing_unpaired(struct roce_env *env);
 /* Whether falls of rates are looked for (fall.h): that takes the time of every packet. */
 static int roce_falls(struct roce_env *env);
+
+/*
+ * Bursts: job.h. Of stream `id`, the number + 1 of its pair of hosts; a table of ROCE_JOB_PAIRS.
+ */
+static __u32 *roce_job_of_at(struct roce_env *env, __u32 id);
+static struct roce_job_pair *roce_job_pair_at(struct roce_env *env, __u32 index);
 
 /* One clock in nanoseconds, CLOCK_MONOTONIC in the kernel: coarse (seconds suffice) and exact. */
 static __u64 roce_time(struct roce_env *env);

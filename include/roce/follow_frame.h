@@ -7,6 +7,7 @@
 #define ROCE_FOLLOW_FRAME_H
 
 #include "account.h"
+#include "job.h"
 #include "pair.h"
 #include "timing.h"
 
@@ -142,14 +143,16 @@ static ROCE_INLINE void roce_note_tracked(struct roce_env *env, const struct roc
 }
 
 /*
- * Tracks packet `p` and notes it for roce_follow_frame, unless it is skipped. Returns its stream's
- * record id, or ROCE_NO_STREAM. See roce_track and roce_note_tracked.
+ * Tracks packet `p`, counts it in its burst and notes it for roce_follow_frame, unless following
+ * skips it. Returns its stream's record id, or ROCE_NO_STREAM. See roce_track and
+ * roce_note_tracked.
  */
 static ROCE_INLINE __u32 roce_track_to_follow(struct roce_env *env, const struct roce_packet *p,
                                               __u32 start, __u32 length) {
   int skipped = 0;
   __u32 id = roce_track_or_skip(env, p, length, &skipped);
 
+  roce_job_packet(env, p, id);
   if (!skipped)
     roce_note_tracked(env, p, id, start, length);
   return id;

@@ -332,6 +332,7 @@ ROCE_OUTLINE int roce_count_inner(struct roce_frame *frame, struct roce_env *env
   roce_learn_mad(env, p);
   id = roce_track_any(env, p, length);
   roce_inner_marked(env, id);
+  roce_job_packet(env, p, id);
   roce_note_tracked(env, p, id, start, length);
   return 1;
 }

@@ -64,6 +64,7 @@ ROCE_OUTLINE int roce_count_frame(struct roce_frame *frame, struct roce_env *env
     id = roce_track_any(env, &scratch->packet, length);
   }
   class_ &= (1 << ROCE_TO_TRACK) - 1;
+  roce_job_packet(env, &scratch->packet, id);
   roce_note_tracked(env, &scratch->packet, id, 0, length);
   if (roce_features(env) & ROCE_FEATURE_RULES && noted) {
     struct roce_passing *passing = roce_passing_of(env);

@@ -44,6 +44,7 @@ struct roce_scratch {
   struct roce_episode copy;    /* given out by following */
   struct roce_tracked tracked; /* whose packet is in `packet` */
   struct roce_step step;       /* that packet, for following */
+  struct roce_key job_key;     /* of the packet whose pair of hosts is looked for */
 };
 
 /* The time in windows of 2^30 ns, for the rate limit of events and the age of idle streams. */

@@ -93,6 +93,7 @@ int main() {
   constexpr uint32_t kFollow = ROCE_FEATURE_FOLLOW | ROCE_FEATURE_SKIP;
   constexpr uint32_t kTime = ROCE_FEATURE_TIME | ROCE_FEATURE_SKIP;
   Counting follow(true, 1024, kFollow), time(true, 1024, kTime), both(true, 1024, kFollow | kTime);
+  Counting job(true, 1024, ROCE_FEATURE_JOB), job_follow(true, 1024, ROCE_FEATURE_JOB | kFollow);
   Counting followed_crowd(true, kFlowsMax, kFollow);
   Counting decap(true, 65536, ROCE_FEATURE_DECAP), decap_plain(true, 65536, ROCE_FEATURE_DECAP);
   Impairing chance({"opcode data probability 1% drop"}, 0);
@@ -137,10 +138,13 @@ int main() {
       {"fed_follow", fed(one, follow.fd(), v4)},
       {"fed_time", fed(one, time.fd(), v4)},
       {"fed_both", fed(one, both.fd(), v4)},
+      {"fed_job", fed(one, job.fd(), v4)},
+      {"fed_job_follow", fed(one, job_follow.fd(), v4)},
       {"fed_empty_only", fed(one, one.fd(one.skel->progs.empty), only)},
       {"fed_track_only", fed(one, track.fd(), only)},
       {"fed_follow_only", fed(one, follow.fd(), only)},
       {"fed_time_only", fed(one, time.fd(), only)},
+      {"fed_job_only", fed(one, job.fd(), only)},
       {"fed_follow_100k", fed(to_follow, followed_crowd.fd(), v4)},
   };
   // all streams are there before anything is measured
@@ -181,6 +185,9 @@ int main() {
                track_only = net("fed_track_only", "fed_empty_only"),
                follow_only = net("fed_follow_only", "fed_empty_only"),
                time_only = net("fed_time_only", "fed_empty_only"),
+               with_job = net("fed_job", "fed_empty"),
+               job_following = net("fed_job_follow", "fed_empty"),
+               job_only = net("fed_job_only", "fed_empty_only"),
                following100k = net("fed_follow_100k", "fed_empty_100k");
   const auto print = [](const char *what, const Pieces &pieces,
                         const xr::bench::Target &target = {}) {
@@ -225,6 +232,9 @@ int main() {
   print("--follow --latency, one stream", minus(two, track4));
   print("--follow, messages of one packet", minus(follow_only, track_only), at_most(25));
   print("--latency, messages of one packet", minus(time_only, track_only), at_most(10));
+  print("--job, one stream", minus(with_job, track4), at_most(15));
+  print("--job with --follow, over --follow", minus(job_following, following), at_most(15));
+  print("--job, messages of one packet", minus(job_only, track_only)); // 25 of it: the clock
   print("one probabilistic drop rule", minus(with_chance, track4), at_most(12));
   print("32 rules that do not match", minus(with_none, track4), at_most(20));
   print("a rule passed with next",

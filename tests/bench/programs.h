@@ -23,6 +23,7 @@
 #include "parse/words.h"
 #include "roce/config.h"
 #include "roce/counters.h"
+#include "roce/job_record.h"
 #include "roce/stream.h"
 #include "wires.h"
 #include "xdp_roce.skel.h"
@@ -50,6 +51,10 @@ struct Counting {
       bpf_map__set_max_entries(skel->maps.pair_hints, ROCE_PAIR_HINTS);
       bpf_map__set_max_entries(skel->maps.follows, features & ROCE_FEATURE_FOLLOW ? streams : 1);
       bpf_map__set_max_entries(skel->maps.timings, features & ROCE_FEATURE_TIME ? streams : 1);
+    }
+    if (features & ROCE_FEATURE_JOB) {
+      bpf_map__set_max_entries(skel->maps.job_of, streams);
+      bpf_map__set_max_entries(skel->maps.job_pairs, ROCE_JOB_PAIRS);
     }
     if (!(features & ROCE_FEATURE_RULES))
       for (bpf_map *map : {skel->maps.rule_states, skel->maps.rule_counts, skel->maps.rule_points,

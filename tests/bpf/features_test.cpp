@@ -35,8 +35,10 @@ const Set sets[] = {
     {"capture", ROCE_FEATURE_CAPTURE},
     {"follow", ROCE_FEATURE_FOLLOW | ROCE_FEATURE_SKIP},
     {"latency", ROCE_FEATURE_TIME | ROCE_FEATURE_SKIP},
+    {"job", ROCE_FEATURE_JOB},
     {"port_following_with_all", kRules | ROCE_FEATURE_SOCKETS | ROCE_FEATURE_CAPTURE |
-                                    ROCE_FEATURE_FOLLOW | ROCE_FEATURE_TIME | ROCE_FEATURE_SKIP},
+                                    ROCE_FEATURE_FOLLOW | ROCE_FEATURE_TIME | ROCE_FEATURE_SKIP |
+                                    ROCE_FEATURE_JOB},
     {"bridge", ROCE_FEATURE_FORWARD},
     {"bridge_with_clones", ROCE_FEATURE_FORWARD | ROCE_FEATURES_OF_RULES},
     {"port_with_all", kRules | ROCE_FEATURE_SOCKETS | ROCE_FEATURE_CAPTURE},
@@ -46,7 +48,7 @@ const Set sets[] = {
      ROCE_FEATURE_FORWARD | ROCE_FEATURES_OF_RULES | ROCE_FEATURE_CAPTURE | ROCE_FEATURE_HOLD},
     {"wire_following_with_all", ROCE_FEATURE_FORWARD | ROCE_FEATURES_OF_RULES |
                                     ROCE_FEATURE_CAPTURE | ROCE_FEATURE_HOLD | ROCE_FEATURE_FOLLOW |
-                                    ROCE_FEATURE_TIME | ROCE_FEATURE_SKIP},
+                                    ROCE_FEATURE_TIME | ROCE_FEATURE_SKIP | ROCE_FEATURE_JOB},
 };
 
 // Every opcode, over each network and with up to two tags; gaps, rewinds and duplicates; what is

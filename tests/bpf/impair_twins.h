@@ -97,6 +97,10 @@ public:
       bpf_map__set_max_entries(skel_->maps.pair_times, kPairs * ROCE_TIME_SERIES);
       bpf_map__set_max_entries(skel_->maps.port_times, ROCE_TIME_SERIES);
     }
+    if (features & ROCE_FEATURE_JOB) {
+      bpf_map__set_max_entries(skel_->maps.job_of, kStreams);
+      bpf_map__set_max_entries(skel_->maps.job_pairs, ROCE_JOB_PAIRS);
+    }
     bpf_map__set_max_entries(skel_->maps.streams, kStreams);
     bpf_map__set_max_entries(skel_->maps.buckets, ROCE_BUCKETS_FOR(kStreams));
     error_ = load_program(*skel_);
@@ -114,6 +118,7 @@ public:
 
   int error() const { return skel_ ? error_ : ENOMEM; }
   xdp_roce *skeleton() const { return skel_; }
+  NativeDatapath &native() { return *native_; }
   const roce_trace &native_trace() const { return native_->trace(); }
 
   // Resets both: nothing counted, and these rules.
@@ -126,7 +131,8 @@ public:
     for (bpf_map *map :
          {skel_->maps.opcodes, skel_->maps.totals, skel_->maps.buckets, skel_->maps.streams,
           skel_->maps.shared, skel_->maps.hints, skel_->maps.asides, skel_->maps.paces,
-          skel_->maps.pairs, skel_->maps.pair_hints, skel_->maps.follows, skel_->maps.timings})
+          skel_->maps.pairs, skel_->maps.pair_hints, skel_->maps.follows, skel_->maps.timings,
+          skel_->maps.job_of, skel_->maps.job_pairs})
       clear(map);
     for (const auto &[key, src_qp] : peers_)
       native_->peer(key, src_qp);

@@ -44,6 +44,8 @@ void add_attach_options(Command command, datapath::AttachOptions &options) {
                    "Follow the requests and answers of QP pairs: see episodes");
   command.add_flag("--latency", options.latency,
                    "Time the requests and answers of QP pairs: see latency");
+  command.add_flag("--job", options.job,
+                   "Keep the bursts of data between each pair of hosts, as training jobs send");
   command
       .add_option("--pairs", options.pairs,
                   "QP pairs at most that are followed (1.1 KB each) and timed (12 KB each); "

@@ -61,6 +61,8 @@ struct roce_env {
   std::unique_ptr<xr::PairLinks> links; // with one of these:
   std::unique_ptr<xr::Following> following;
   std::unique_ptr<xr::TimedPairs> timed;
+  std::vector<__u32> job_of; // by stream, with:
+  std::vector<roce_job_pair> job_pairs;
 
   bool track = true;
   __u64 cnp_window_ns = 0;
@@ -167,6 +169,13 @@ static void roce_timing_unpaired(roce_env *env) {
   env->timed->unpaired();
 }
 
+static __u32 *roce_job_of_at(roce_env *env, __u32 id) {
+  return id < env->job_of.size() ? &env->job_of[id] : nullptr;
+}
+static roce_job_pair *roce_job_pair_at(roce_env *env, __u32 index) {
+  return index < env->job_pairs.size() ? &env->job_pairs[index] : nullptr;
+}
+
 static const roce_ruleset *roce_rules_of(roce_env *env) { return env->rules.get(); }
 static roce_rule_state *roce_rule_state_at(roce_env *env, __u32 slot) {
   return slot < env->tables->states.size() ? &env->tables->states[slot] : nullptr;
@@ -234,6 +243,8 @@ void resize(roce_env &env, uint32_t n) {
     env.following->places.resize(n);
   if (env.timed)
     env.timed->resize(n);
+  if (!env.job_pairs.empty())
+    env.job_of.resize(n);
 }
 
 bool follow(roce_env &env, const NativeDatapath::FrameView &frame, const roce_packet &packet,
@@ -301,6 +312,8 @@ NativeDatapath::NativeDatapath(const Options &options) : memory_(std::make_uniqu
   }
   if (memory_->env.following || memory_->env.timed)
     memory_->env.links = std::make_unique<PairLinks>();
+  if (options.features & ROCE_FEATURE_JOB && options.track)
+    memory_->env.job_pairs.resize(ROCE_JOB_PAIRS);
   resize(memory_->env, options.streams ? options.streams : options.first_streams);
 }
 
@@ -428,6 +441,7 @@ uint32_t NativeDatapath::account(const FrameView &frame, roce_class class_, roce
     env.births.resize(env.shared.streams_used, frame.order);
   if (env.decap)
     roce_inner_marked(&env, id);
+  roce_job_packet(&env, &packet, id);
   if (id != ROCE_NO_STREAM && !skipped)
     follow_and_time(frame, packet, id);
   return id;
@@ -481,6 +495,14 @@ void NativeDatapath::latency(Parts parts, PassiveLatency &into) {
       timed.push_back({part->memory_->env.timed.get(), &part->memory_->env.streams});
   if (!timed.empty())
     TimedPairs::fill(into, timed);
+}
+
+JobBursts NativeDatapath::job() const {
+  JobBursts to;
+  to.full = memory_->env.totals.job_full;
+  for (const roce_job_pair &pair : memory_->env.job_pairs)
+    to.add(pair, pair.count);
+  return to;
 }
 
 NativeDatapath::Used NativeDatapath::used() const {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "model/episodes.h"
+#include "model/job_bursts.h"
 #include "model/passive_latency.h"
 #include "model/snapshot.h"
 #include "roce/config.h"
@@ -42,7 +43,7 @@ public:
     uint32_t streams = 0;   // capacity; 0: grows when needed
     uint64_t hash_seed = 0; // any value gives the same results
     uint64_t cnp_window_ns = ROCE_CNP_WINDOW_NS;
-    uint32_t features = 0;   // enum roce_feature; used by rules
+    uint32_t features = 0;   // enum roce_feature; used by rules, and ROCE_FEATURE_JOB
     bool follow = false;     // QP pairs, for episodes; by account() only
     bool latency = false;    // time QP pairs; by account() only
     bool classes = false;    // count by DSCP and PCP
@@ -162,6 +163,8 @@ public:
   void snapshot(Snapshot &into) const;
   void episodes(Episodes &into);
   void latency(PassiveLatency &into) const;
+  // With ROCE_FEATURE_JOB: the bursts by pair of hosts so far.
+  JobBursts job() const;
 
   // What fills tables of which there is one a capture.
   struct Used {

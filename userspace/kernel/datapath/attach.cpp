@@ -38,6 +38,9 @@ Status check_options(const AttachOptions &options) {
   if (pairs && !options.track)
     return Error{"QP pairs are found from their streams, and --no-track counts none",
                  "omit --follow and --latency, or --no-track"};
+  if (options.job && !options.track)
+    return Error{"bursts are those of streams, and --no-track counts none",
+                 "omit --job or --no-track"};
   if (!options.udp_port)
     return Error{"UDP port 0 is not possible", "RoCEv2's is 4791"};
   return {};
@@ -55,7 +58,8 @@ Status count_with(const Pins &pins, const std::string &ifname, roce_config &conf
   config.streams = theirs->streams;
   config.buckets = theirs->buckets;
   config.pairs = theirs->pairs;
-  constexpr uint32_t kOfPairs = ROCE_FEATURE_FOLLOW | ROCE_FEATURE_TIME | ROCE_FEATURE_SKIP;
+  constexpr uint32_t kOfPairs =
+      ROCE_FEATURE_FOLLOW | ROCE_FEATURE_TIME | ROCE_FEATURE_SKIP | ROCE_FEATURE_JOB;
   config.features = (config.features & ~kOfPairs) | (theirs->features & kOfPairs);
   return {};
 }

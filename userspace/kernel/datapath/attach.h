@@ -31,6 +31,7 @@ struct AttachOptions {
   bool classes = false;  // count by DSCP and PCP
   bool follow = false;   // QP pairs, for episodes
   bool latency = false;  // time QP pairs
+  bool job = false;      // bursts by pair of hosts
   uint32_t pairs = 4096; // QP pairs that can be followed, and timed
   uint32_t decap = 0; // tunnels to take off before counting: 1 << enum roce_tunnel; not with rules
   uint64_t cnp_window_ns = 50'000; // a CNP's cause is a CE mark or NAK at most this long before

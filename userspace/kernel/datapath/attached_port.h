@@ -14,6 +14,7 @@
 #include "datapath/maps.h"
 #include "datapath/status.h"
 #include "model/episodes.h"
+#include "model/job_bursts.h"
 #include "model/passive_latency.h"
 #include "model/snapshot.h"
 #include "roce/event.h"
@@ -77,6 +78,8 @@ public:
   Found newest_found() const;
   // The times of QP pairs since the port was attached. Error if it does not time them.
   Result<PassiveLatency> latency() const;
+  // The bursts of pairs of hosts whose data entered this port. Error if it keeps none.
+  Result<JobBursts> job() const;
 
 private:
   Status read_counters(Snapshot &to) const;

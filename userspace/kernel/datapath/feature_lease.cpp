@@ -50,7 +50,8 @@ uint32_t features_in_use(const InspectedPort &seen, uint32_t features) {
 // A bridge is made again with an option that is a flag. Any other port is only detached: the
 // command attaches it with its options.
 std::string with_option(const PortStatus &port, std::string_view option) {
-  const bool flag = option == "--classes" || option == "--follow" || option == "--latency";
+  const bool flag =
+      option == "--classes" || option == "--follow" || option == "--latency" || option == "--job";
   if (flag && port.features & ROCE_FEATURE_FORWARD)
     return attach_again(port, option);
   return command_for(port, "detach " + port.ifname) + " first";
@@ -73,6 +74,7 @@ Status check_same_options(const AttachOptions &asked, const PortStatus &port) {
        "--follow"},
       {differs(asked.latency, defaults.latency, (port.features & ROCE_FEATURE_TIME) != 0),
        "--latency"},
+      {differs(asked.job, defaults.job, (port.features & ROCE_FEATURE_JOB) != 0), "--job"},
       {port.pairs_capacity && differs(asked.pairs, defaults.pairs, port.pairs_capacity), "--pairs"},
       {differs(asked.decap, defaults.decap, port.decap), "--decap"},
       {differs(asked.cnp_window_ns, defaults.cnp_window_ns, port.cnp_window_ns), "--cnp-window"}};

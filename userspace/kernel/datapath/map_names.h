@@ -9,7 +9,7 @@
 #define XR_MAP_NAMES(X)                                                                            \
   X(opcodes) X(totals) X(streams) X(shared) X(asides) X(hints) X(events) X(rodata)                 \
   X(mirrors) X(mirrored) X(classes) X(pfc)                                                         \
-  X(follows) X(episodes) X(findings) X(timings) X(pair_times) X(port_times)                        \
+  X(follows) X(episodes) X(findings) X(timings) X(pair_times) X(port_times) X(job_pairs)           \
   X(sockets) X(endpoints)                                                                          \
   X(capture_ring) X(capture_filter) X(capture_counts)                                              \
   X(rules) X(rule_states) X(rule_counts) X(rule_points) X(rule_notes) X(peers)                     \

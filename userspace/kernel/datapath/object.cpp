@@ -19,6 +19,7 @@
 #include "roce/config.h"
 #include "roce/counters.h"
 #include "roce/found.h" // for the sizes
+#include "roce/job_record.h"
 #include "roce/table.h"
 #include "roce/times.h"
 #include <xdp_roce.skel.h>
@@ -142,6 +143,8 @@ roce_config make_config(const AttachOptions &options, bool frags) {
   }
   if (options.classes)
     config.features |= ROCE_FEATURE_CLASSES;
+  if (options.job)
+    config.features |= ROCE_FEATURE_JOB;
   // A secret seed: a sender cannot choose addresses that share a bucket.
   const auto seed = random_seed();
   config.hash_seed =
@@ -183,6 +186,10 @@ void Object::configure(const roce_config &config, uint32_t ring_bytes) {
     bpf_map__set_max_entries(maps.timings, config.pairs);
     bpf_map__set_max_entries(maps.pair_times, config.pairs * ROCE_TIME_SERIES);
     bpf_map__set_max_entries(maps.port_times, ROCE_TIME_SERIES);
+  }
+  if (config.features & ROCE_FEATURE_JOB) {
+    bpf_map__set_max_entries(maps.job_of, config.streams);
+    bpf_map__set_max_entries(maps.job_pairs, ROCE_JOB_PAIRS);
   }
   if (!(config.features & ROCE_FEATURE_RULES))
     for (bpf_map *map : {maps.rule_states, maps.rule_counts, maps.rule_points, maps.rule_notes,
@@ -247,7 +254,7 @@ Status Object::share_all(const Pins &other) {
   if (auto done = share(other); !done)
     return done;
   return share_maps(other, {maps.opcodes, maps.totals, maps.events, maps.mirrors, maps.mirrored,
-                            maps.classes, maps.pfc});
+                            maps.classes, maps.pfc, maps.job_of, maps.job_pairs});
 }
 
 Status Object::share_maps(const Pins &other, std::initializer_list<bpf_map *> maps) {

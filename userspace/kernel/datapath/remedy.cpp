@@ -23,7 +23,7 @@ std::string options_of(const PortStatus &port, std::string_view more, std::strin
   const uint32_t has = port.features;
   const bool pairs = has & (ROCE_FEATURE_FOLLOW | ROCE_FEATURE_TIME);
   add(port.mode == Mode::Skb, "--mode skb");
-  add(!port.track && more != "--follow" && more != "--latency", "--no-track");
+  add(!port.track && more != "--follow" && more != "--latency" && more != "--job", "--no-track");
   add(port.decap, "--decap auto"); // the names of tunnels are known to reports only
   add(port.udp_port != defaults.udp_port, fmt::format("--udp-port {}", port.udp_port));
   add(port.track && port.streams_capacity != defaults.streams,
@@ -31,6 +31,7 @@ std::string options_of(const PortStatus &port, std::string_view more, std::strin
   add(has & ROCE_FEATURE_CLASSES, "--classes");
   add(has & ROCE_FEATURE_FOLLOW, "--follow");
   add(has & ROCE_FEATURE_TIME, "--latency");
+  add(has & ROCE_FEATURE_JOB, "--job");
   add(pairs && port.pairs_capacity != defaults.pairs,
       fmt::format("--pairs {}", port.pairs_capacity));
   add(port.cnp_window_ns != defaults.cnp_window_ns,

@@ -30,7 +30,7 @@ constexpr std::pair<uint32_t, const char *> kFeatures[] = {
     {ROCE_FEATURE_PASSING, "passing"}, {ROCE_FEATURE_HOLD, "hold"},
     {ROCE_FEATURE_NEXT, "next"},       {ROCE_FEATURE_DECAP, "decap"},
     {ROCE_FEATURE_FOLLOW, "follow"},   {ROCE_FEATURE_TIME, "latency"},
-    {ROCE_FEATURE_CLASSES, "classes"}};
+    {ROCE_FEATURE_CLASSES, "classes"}, {ROCE_FEATURE_JOB, "job"}};
 
 // SKIP has no name: it is how FOLLOW and TIME are done, and nobody can ask for it.
 constexpr bool has_all_features() {
