@@ -7,10 +7,12 @@
 #include "base/counted.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
+#include "cli/live_job.h"
 #include "cli/output.h"
 #include "cli/reading.h"
 #include "datapath/attached_port.h"
 #include "report/found_event.h"
+#include "report/live_job.h"
 #include "roce/found.h"
 
 namespace xr::cli {
@@ -34,7 +36,8 @@ void describe(Command command, Args &args) {
   command.set_footer(
       "gap, rewind, NAK, RNR NAK, CNP, CE run, new stream: one line each, at most 20 per "
       "second and stream.\nOn a port that was attached with --follow, also each episode when it "
-      "has ended, and each finding.\nA port has one reader at a time.");
+      "has ended, and each finding; with --job, each step of a training job that is late, and "
+      "who was.\nA port has one reader at a time.");
 }
 
 // The time of day (ns) of an event, which the kernel stamps with CLOCK_MONOTONIC.
@@ -45,8 +48,8 @@ class Losses {
 public:
   explicit Losses(const datapath::AttachedPort &port) : port_(port) { read(); }
 
-  // `found`: episodes and findings.
-  void tell(const std::string &ifname, uint64_t found) {
+  // `found`: episodes and findings; `bursts`: of a job.
+  void tell(const std::string &ifname, uint64_t found, uint64_t bursts) {
     const uint64_t dropped = dropped_, limited = limited_;
     read();
     if (dropped_ > dropped)
@@ -57,6 +60,9 @@ public:
            fmt::format("{} lost: more than {} since they were read",
                        counted(found, "episode or finding", "episodes or findings"),
                        ROCE_FOUND_KEPT));
+    if (bursts)
+      warn("events " + ifname,
+           counted(bursts, "burst") + " of the job were overwritten before they were read");
     if (limited_ > limited)
       note(ifname, fmt::format("{} suppressed: more than {} per second of one stream",
                                counted(limited_ - limited, "event"), ROCE_EVENTS_PER_WINDOW));
@@ -188,12 +194,12 @@ int follow(const Args &args, const datapath::AttachedPort &port, Output &output)
     if (*got > 0)
       continue;
     // No events at the moment.
-    losses.tell(args.ifname, found_events.lost());
+    losses.tell(args.ifname, found_events.lost(), late_steps.lost());
     if (auto alive = port.alive(); alive.ok() && !*alive)
       return fail(context, {"it was detached, or the interface is gone"});
   }
   if (more && !output.reader_gone())
-    losses.tell(args.ifname, found_events.lost());
+    losses.tell(args.ifname, found_events.lost(), late_steps.lost());
   return output.finish();
 }
 

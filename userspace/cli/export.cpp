@@ -232,8 +232,8 @@ int export_metrics(const Args &args, const Globals &globals) {
     };
   const metrics::Exporter exporter(
       std::move(settings),
-      [&globals, read = std::map<std::string, EpisodesRead>()](const std::string &ifname) mutable {
-        return read_port({ifname, globals.netns}, read[ifname]);
+      [&globals, memory = std::map<std::string, PortMemory>()](const std::string &ifname) mutable {
+        return read_port({ifname, globals.netns}, memory[ifname]);
       },
       tell,
       [&globals] {

@@ -5,8 +5,7 @@
 
 namespace xr::cli {
 
-Result<std::shared_ptr<const LiveJob>>
-LiveJobReader::read(const datapath::AttachedPort &port) {
+Result<std::shared_ptr<const LiveJob>> LiveJobReader::read(const datapath::AttachedPort &port) {
   if (!on_)
     return std::shared_ptr<const LiveJob>();
   const uint64_t now = monotonic_ns();

@@ -43,7 +43,11 @@ void JobFollower::take(const JobBursts::Pair &pair, uint64_t now_ns) {
     own = {};
   const uint64_t fresh = pair.count - own.taken;
   const uint64_t there = std::min<uint64_t>(fresh, pair.ended.size());
-  missed_ += fresh - there;
+  if (fresh > there) {
+    missed_ += fresh - there;
+    if (there)
+      whole_since_ = std::max(whole_since_, pair.ended[pair.ended.size() - there].first_ns);
+  }
   for (size_t i = pair.ended.size() - there; i < pair.ended.size(); i++)
     add(pair.ended[i]);
   own.taken = pair.count;
@@ -54,9 +58,12 @@ void JobFollower::take(const JobBursts::Pair &pair, uint64_t now_ns) {
 }
 
 void JobFollower::add(const JobBursts &reading, uint64_t now_ns) {
+  const uint64_t missed = missed_;
   forget();
   for (const JobBursts::Pair &pair : reading.pairs)
     take(pair, now_ns);
+  if (missed_ != missed) // what is before the gap is not one with what follows
+    forget_before(whole_since_);
   std::ranges::stable_sort(bursts_, {}, &Burst::first_ns);
   if (bursts_.size() > kBursts)
     bursts_.erase(bursts_.begin(), bursts_.end() - kBursts);
@@ -121,9 +128,13 @@ void JobFollower::find(uint64_t now_ns) {
 void JobFollower::forget() {
   if (job_.steps.size() <= 2 * kSteps)
     return;
-  const uint64_t from = job_.steps[job_.steps.size() - kSteps].first_ns;
-  before_ += job_.steps.size() - kSteps;
-  std::erase_if(bursts_, [from](const Burst &burst) { return burst.last_ns < from; });
+  forget_before(job_.steps[job_.steps.size() - kSteps].first_ns);
+}
+
+void JobFollower::forget_before(uint64_t ns) {
+  for (const JobStep &step : job_.steps)
+    before_ += step.first_ns < ns;
+  std::erase_if(bursts_, [ns](const Burst &burst) { return burst.first_ns < ns; });
 }
 
 } // namespace xr

@@ -38,12 +38,14 @@ private:
   void take(const JobBursts::Pair &pair, uint64_t now_ns);
   void find(uint64_t now_ns);
   void forget();
+  void forget_before(uint64_t ns);
 
   std::map<Address, uint32_t> rank_numbers_;
   std::vector<Address> ranks_;
   std::map<std::pair<uint32_t, uint32_t>, Pair> pairs_;
   std::vector<Burst> bursts_; // by first_ns
   JobTraffic job_;
+  uint64_t whole_since_ = 0; // from then on no burst was missed
   uint64_t before_ = 0, missed_ = 0, full_ = 0;
 };
 

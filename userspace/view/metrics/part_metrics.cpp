@@ -108,7 +108,8 @@ void add_job(Families &to, const std::string &port, const LiveJob &live) {
     return;
   const uint64_t newest = times.back();
   std::ranges::sort(times);
-  for (const auto &[what, ns] : {std::pair("newest", newest), {"median", times[times.size() / 2]},
+  for (const auto &[what, ns] : {std::pair("newest", newest),
+                                 {"median", times[times.size() / 2]},
                                  {"p99", times[(times.size() - 1) * 99 / 100]},
                                  {"max", times.back()}}) {
     Labels of = labels;

@@ -29,10 +29,10 @@ std::string live_job_sentence(const LiveJob &live) {
   if (!job.is_job())
     return job.edges.empty() ? "no training job: no data passed"
                              : "no training job: what passed has no steps that repeat";
-  std::string text = fmt::format(
-      "{} of {}, {}: one each {}, {:.0f} % of it exchange", job_pattern_name(job.pattern),
-      counted(job.ranks.size(), "rank"), counted(live.steps_before + job.steps.size(), "step"),
-      time_words(job.period_ns), job.duty * 100);
+  std::string text = fmt::format("{} of {}, {}: one each {}, {:.0f} % of it exchange",
+                                 job_pattern_name(job.pattern), counted(job.ranks.size(), "rank"),
+                                 counted(live.steps_before + job.steps.size(), "step"),
+                                 time_words(job.period_ns), job.duty * 100);
   if (!job.stragglers.empty()) {
     const JobStraggler &last = job.stragglers.back();
     text += fmt::format("; {} is late ({}), by {} in {} from step {}",
@@ -71,7 +71,8 @@ Document late_step_event(const LiveJob &live, size_t step, uint64_t median_ns,
   add("rank", known ? Value{rank} : Value{});
   add("late_ns", known ? Value{late.late_ns} : Value{});
   made.sections.push_back(
-      {"", "", Value{fmt::format("{}  {:<10}  {}", names::local_time(ns), "late step", text)}, Where::Text});
+      {"", "", Value{fmt::format("{}  {:<10}  {}", names::local_time(ns), "late step", text)},
+       Where::Text});
   return made;
 }
 

@@ -81,7 +81,7 @@ void add_steps(const LiveJob &live, size_t width, bool unicode, const Add &add) 
                   time_words(sorted.back())));
   for (const JobIncast &most : live.job.incast)
     if (most.senders > 1)
-      add(fmt::format("incast      {} sent to {} within {}", counted(most.senders, "rank"),
+      add(fmt::format("incast      {} sent to {} within {}", xr::counted(most.senders, "rank"),
                       names::address(live.job.ranks[most.to].data()), time_words(most.window_ns)));
   add("");
   add("LATE STEPS  newest first", Style::Bold);
