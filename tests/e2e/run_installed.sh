@@ -5,7 +5,7 @@
 need_root
 need jq
 
-for name in drop-nth jitter dcqcn-eight mark-response; do measures 0 "$name"; done
+for name in drop-nth jitter dcqcn-eight mark-response ring-frames; do measures 0 "$name"; done
 # Six minutes whole: two points of each kind.
 measures 0 retransmit --out "$scratch/retransmit" --set duration=5s \
   --set 'sweep={rules.1: ["opcode data probability 0.2% drop seed 7 name lose", "opcode data probability 2% drop seed 7 name lose"],

@@ -54,8 +54,8 @@ sed -i 's/iterations: 4, //' "$scratch/all_reduce-4.yaml"
 agrees "$scratch/all_reduce-4.yaml" --set "expect=[\"job('train').late_rank == 2 and job('train').late_steps >= 5\",
   \"max(job('train').step_ns before 800ms) < min(job('train').step_ns after 1200ms)\", \"rank(2).wait_ns < rank(1).wait_ns\"]"
 
-# The same job, whose ranks ask by clear-to-sends. It begins late, so that the captures are there. Its compute is longer than what
-# else nobody sends for.
+# Now the ranks ask by clear-to-sends. The job begins late, so that the captures are there. Its compute is longer than any other
+# time in which nobody sends.
 sed -i 's/words: "pmtu 1024"/words: "pmtu 1024", cts: true, start: 3s/; s/compute: 2ms/compute: 60ms/' "$scratch/all_reduce-4.yaml"
 in_background "$XDP_ROCE" --json run "$scratch/all_reduce-4.yaml" --on namespaces >"$scratch/late.json" 2>"$scratch/late.err"
 running=${background[-1]}
@@ -85,7 +85,7 @@ jq -e --slurpfile report "$scratch/late.json" '.job.exchange_p50_ns / ($report[0
 # A link that loses: the step waits for what is sent again.
 job all_reduce ring 8 64k
 cat >>"$scratch/all_reduce-8.yaml" <<'END2'
-rules: [{at: switch-host-3, do: "match op middle every 40 drop"}]
+rules: [{link: "switch:host-3", words: "opcode data every 40 drop"}]
 END2
 exits 0 "$XDP_ROCE" --json run "$scratch/all_reduce-8.yaml"
 assert_json "$scratch/last.out" '.jobs[0].why == "retransmission" and .totals.retransmitted > 0'

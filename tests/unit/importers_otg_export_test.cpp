@@ -401,6 +401,7 @@ TEST(OtgExport, InstalledExperiments) {
       {"jitter", "sender-1: OTG has no speed of 20mbit"},
       {"late-rank", "collective 'train': OTG has no messages that wait for others"},
       {"ring-1024", "collective 'ring': OTG has no messages that wait for others"},
+      {"ring-frames", "collective 'train': OTG has no messages that wait for others"},
       {"lossless-incast", "flow 'flow-1': OTG's flows do not end: messages 1"},
       {"rfc2544-throughput", kOpen},
       {"rfc2544-loss", kOpen},

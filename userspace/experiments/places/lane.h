@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Network namespaces of a run. They are this process's, and are removed with the object; what a
-// killed process left is removed by the next one.
+// Network namespaces of a run. They belong to this process and are removed with the object; those
+// that a killed process left are removed by the next run.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace xr::places {
 
 class RunNetns {
 public:
-  // xr-run-PID-START-ROLE.
+  // Its name is xr-run-PID-START-ROLE.
   static Result<RunNetns> make(std::string_view role);
   RunNetns(RunNetns &&other) noexcept : name_(std::exchange(other.name_, "")) {}
   RunNetns &operator=(RunNetns &&) = delete;
@@ -26,7 +26,7 @@ public:
 private:
   explicit RunNetns(std::string name) : name_(std::move(name)) {}
 
-  std::string name_; // "": not ours any more
+  std::string name_; // "": moved to another object
 };
 
 // Three in a row, joined by two veth pairs: senders, wire, receivers.
@@ -40,7 +40,7 @@ private:
   Lane(RunNetns senders, RunNetns wire, RunNetns receivers)
       : wire_(std::move(wire)), receivers_(std::move(receivers)), senders_(std::move(senders)) {}
 
-  RunNetns wire_, receivers_, senders_; // which are removed in the opposite order
+  RunNetns wire_, receivers_, senders_; // removed from the last to the first
 };
 
 // Removes the namespaces of runs whose process has ended, and the pins of those that a user, or a

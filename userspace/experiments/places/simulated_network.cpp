@@ -28,10 +28,10 @@ using simulate::Topology;
 constexpr uint32_t kMostHosts = 16;
 constexpr size_t kMostLinks = 24; // of which 8 are between switches
 constexpr uint32_t kMtu = 1500, kLargeMtu = 4300, kPmtuOfMtu = 1024;
-// One processor's: a frame is written, sent and received.
+// What one processor writes, sends and receives.
 constexpr double kFramesPerSecond = 100'000;
-// What the machine may add to links' serialization and delay, and what of a step or a flow it may
-// stall: no step is longer by more than both.
+// The share that the machine may add to the links' serialization and delay, and the share of a step
+// or flow for which it may stall: no step is longer by more than both.
 constexpr double kMostMore = 0.03, kMostStalled = 0.04;
 
 Error not_with_frames(std::string what, std::string hint) {
@@ -63,7 +63,7 @@ uint32_t mtu_of(const Scenario &scenario) {
   return pmtu <= kPmtuOfMtu ? kMtu : kLargeMtu;
 }
 
-// Two namespaces: the ports of hosts, with their names, and those of switches.
+// Two namespaces: one with the ports of hosts, one with those of switches.
 class Links {
 public:
   static Result<Links> make(const Network &network, uint32_t mtu) {
@@ -111,7 +111,7 @@ private:
   std::vector<frame_network::LinkPorts> ports_;
 };
 
-// The same in virtual time, and the most frames a second that links pass there.
+// The run in virtual time, and the most frames a second that its links pass.
 struct Virtual {
   ExperimentMeasurement measured;
   double frames_per_second = 0;
@@ -129,7 +129,7 @@ Result<Virtual> run_in_virtual_time(Scenario scenario) {
     simulation->run_until(simulation->now() + step);
     hops.push_back(simulation->totals().hops);
   }
-  // With a limit that is far away all is in the first steps.
+  // If the duration is a distant limit, the whole run is in the first steps.
   const auto in_steps = static_cast<double>(std::min(step, simulation->now()));
   for (size_t i = 1; i < hops.size() && in_steps > 0; i++)
     found.frames_per_second = std::max(found.frames_per_second,
@@ -147,7 +147,7 @@ Status check_frames(const Virtual &expected, double scale) {
                fmt::format("--scale 1/{}", round_up(wanted / scale / kFramesPerSecond))};
 }
 
-// Of a step or a flow, the part in which the machine stalled; the most of all.
+// The largest share of a step, or without jobs of a flow, in which the machine stalled.
 double most_stalled(const ExperimentMeasurement &measured, const simulate::Carried &carried) {
   double most = 0;
   const auto look = [&](uint64_t from, uint64_t to) {
@@ -167,7 +167,7 @@ double most_stalled(const ExperimentMeasurement &measured, const simulate::Carri
   return most;
 }
 
-// "": it was in time.
+// Why the machine was too late for the run; empty: it was not.
 std::string why_late(const ExperimentMeasurement &measured, const simulate::Carried &carried,
                      double scale) {
   const auto words = [scale](const char *what, double share) {

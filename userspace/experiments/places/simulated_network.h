@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A network of up to 16 hosts with frames: hosts, queues and switches as in virtual time, by the
-// clock, and each link a veth pair that its frames pass. For what needs more than the two ports of
-// a lane (plan.h): jobs, flows that start after others, any topology.
+// A network of up to 16 hosts with frames: hosts, queues and switches are those of virtual time, by
+// the clock, and the frames of each link pass a veth pair. For what a lane and its one queue
+// (plan.h) cannot do: jobs, flows that start after others, any topology.
 #pragma once
 
 #include "base/result.h"
@@ -10,9 +10,9 @@
 
 namespace xr::places {
 
-// Whether the scenario needs one.
+// Whether the scenario needs such a network.
 bool needs_network(const simulate::Scenario &scenario);
-// As run_in_namespaces().
+// Does what run_in_namespaces() does, for such a scenario.
 Result<ExperimentResult> run_network(const experiment::Experiment &experiment,
                                      const NamespacesOptions &options, const RunHooks &hooks);
 

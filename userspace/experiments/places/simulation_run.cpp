@@ -15,7 +15,7 @@ namespace {
 using experiment::AnswersOf;
 using experiment::Experiment;
 
-constexpr uint64_t kSteps = 1000; // of a run, between which it can be ended
+constexpr uint64_t kSteps = 1000; // a run can be ended between its steps
 
 } // namespace
 

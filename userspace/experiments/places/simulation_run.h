@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A run of a simulation, in virtual time or with frames: what happens until its end, and its
-// result.
+// A run of a simulation, in virtual time or with frames, and its result.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +14,20 @@
 
 namespace xr::places {
 
-// The scenario with the experiment's rules and captures. `out` as of run_virtual().
+// The scenario with the experiment's rules and captures. `out`: directory for captures, as for
+// run_virtual().
 Result<simulate::Scenario> with_rules(const experiment::Experiment &experiment,
                                       const std::string &out);
 
-// `place`, `scale`: in the result.
+// `place` and `scale` are written to the result.
 class SimulationRun {
 public:
   SimulationRun(const experiment::Experiment &experiment, const RunHooks &hooks,
                 simulate::Simulation &simulation, const char *place, double scale = 1);
 
-  // Until its end, or until it is ended. `advance(ns)` brings the simulation to that time.
+  // Runs until the simulation is done or `hooks` end it. `advance(ns)` brings it to that time.
   Status run(const std::function<void(uint64_t ns)> &advance);
-  // What was measured so far; `answers_of`: at the end. `add`: what the place measured.
+  // The measurements so far. `answers_of` is given at the end; `add` adds what the place measured.
   ExperimentResult result(const experiment::AnswersOf &answers_of = {},
                           const std::function<void(ExperimentMeasurement &)> &add = {});
 
@@ -44,11 +44,11 @@ private:
   Stopwatch watch_;
 };
 
-// Of times that two runs of a scenario have, FCTs of flows and times of steps.
+// How the times of two runs of a scenario differ: FCTs of flows, or with jobs times of steps.
 struct Differences {
-  uint64_t compared = 0; // times
+  uint64_t compared = 0; // times that both runs have
   double median = 0;     // of other / first - 1
-  double farthest = 0;   // from 0
+  double farthest = 0;   // the difference that is farthest from 0
 };
 Differences differences(const ExperimentMeasurement &first, const ExperimentMeasurement &other);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Frames by way of a medium: what comes out of it is what went into it, in the same order, or is
-// lost.
+// Frames in a medium. They leave it in the order in which they entered it, or are lost.
 #include <algorithm>
 
 #include "simulate/frame_bytes.h"

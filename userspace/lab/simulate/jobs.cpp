@@ -19,7 +19,7 @@ using job::Operation;
 
 namespace {
 
-// Of a step: what is less is no reason. A medium takes some time itself.
+// Shares of a step below which nothing is its cause. A medium takes some time itself.
 constexpr double kLeast = 0.01, kLeastOfMedium = 0.05;
 
 } // namespace

@@ -41,7 +41,7 @@ public:
     part_at_now(ports_[wire]->part).arrived(wire, frame);
   }
   const Carried &carried() const { return carried_; }
-  // Of an event or an action.
+  // Time of the next event or action.
   uint64_t next_change() const {
     return std::min(next_event(), actions_.empty() ? kNever : actions_.top().at);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whole frames by all ports of a network namespace: packet(7). AF_XDP would need a program and a
-// socket at each end of each link; a run has up to 48 ends.
+// Sends and receives whole frames by all ports of a network namespace: packet(7). AF_XDP would need
+// a program and a socket at each end of each link; a run has up to 48 ends.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ namespace xr::frame_network {
 
 class PacketSocket {
 public:
-  // Frames that come to any port of the namespace from now on.
+  // Receives the frames that arrive at any port of the namespace from now on.
   static Result<PacketSocket> open(const std::string &netns);
 
   struct Frame {
@@ -25,15 +25,15 @@ public:
     std::span<const uint8_t> bytes; // valid until the next call
   };
 
-  // Keeps a copy until flush(), or until kBatch of them are there.
+  // Keeps a copy, which leaves with flush() or when there are kBatch of them.
   void send(unsigned ifindex, std::span<const uint8_t> frame);
   void flush();
-  // What has come; empty: nothing now.
+  // Frames that have arrived; empty: none at the moment.
   std::span<const Frame> receive();
 
   int fd() const { return fd_.get(); }
   uint64_t refused() const { return refused_; } // frames that the kernel did not take
-  // Frames for which there was no room, since the last call.
+  // Received frames that found no room since the last call.
   uint64_t dropped() const;
 
 private:

@@ -17,13 +17,13 @@ namespace xr::frame_network {
 
 namespace {
 
-constexpr uint64_t kShort = 50'000;      // ns that are waited for without sleep
-constexpr uint64_t kLongest = 1'000'000; // ns of one sleep, and without one
-constexpr double kStall = 300'000;       // ns: some ten times what a frame takes
+constexpr uint64_t kShort = 50'000;      // ns; shorter times pass without sleep
+constexpr uint64_t kLongest = 1'000'000; // ns, of one sleep, and between two
+constexpr double kStall = 300'000;       // ns, some ten times what a frame takes
 
-// Before all that is not urgent, where that is allowed: a machine with other work is late for it by
-// milliseconds otherwise. It sleeps at least each millisecond, so that the kernel's own threads
-// run.
+// Runs this thread before all work that is not urgent, where that is allowed: on a machine with
+// other work it would be milliseconds late. It sleeps at least once a millisecond, so that the
+// kernel's own threads run.
 class Urgent {
 public:
   Urgent() {
@@ -98,7 +98,7 @@ void RealTime::carry(uint32_t number, std::span<const uint8_t> frame) {
 
 uint64_t RealTime::stall_ns() const { return static_cast<uint64_t>(kStall * scale_); }
 
-// What is due before a frame comes first.
+// Events that are due happen before the frame arrives.
 bool RealTime::receive(uint64_t until) {
   bool any = false;
   for (size_t i = 0; i < sockets_.size(); i++) {

@@ -28,14 +28,14 @@ struct LinkPorts {
 
 class RealTime : public simulate::Medium {
 public:
-  // `scale`: ns of the simulation in one of the clock. The simulation lives as long.
+  // `scale`: ns of the simulation in one of the clock. The simulation has to outlive the result.
   static Result<std::unique_ptr<RealTime>> open(simulate::Simulation &simulation,
                                                 const std::vector<std::string> &netns,
                                                 const std::vector<LinkPorts> &links, double scale);
 
-  // Until the simulation is at `ns`, or done. Its time 0 is the first call.
+  // Runs until the simulation is at `ns`, or done. Its time 0 is that of the first call.
   void run_until(uint64_t ns);
-  // CLOCK_MONOTONIC of the simulation's start.
+  // CLOCK_MONOTONIC at the simulation's start.
   uint64_t begun_ns() const { return begun_.value_or(0); }
   // Frames that the kernel did not take, or had no room for.
   uint64_t kernel_lost() const;
@@ -60,7 +60,7 @@ private:
   simulate::Simulation &simulation_;
   const double scale_;
   std::optional<uint64_t> begun_;
-  uint64_t slept_ = 0; // monotonic_ns() at the end of its last sleep
+  uint64_t slept_ = 0; // monotonic_ns() at the end of the last sleep
   std::vector<PacketSocket> sockets_;
   std::vector<Out> out_;                                      // by wire
   std::vector<std::unordered_map<unsigned, uint32_t>> wires_; // by socket and ifindex
