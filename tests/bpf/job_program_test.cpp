@@ -13,6 +13,7 @@ namespace {
 
 using B = FrameBuilder;
 
+constexpr uint8_t kSendMiddle = 0x01, kSendOnly = 0x04;
 constexpr uint32_t kFollow = ROCE_FEATURE_FOLLOW | ROCE_FEATURE_SKIP;
 
 JobBursts in_kernel(const Twins &twins) {
@@ -172,6 +173,43 @@ TEST(JobProgramBursts, HaveManyMessages) {
     EXPECT_EQ(bytes, kTimes * 100);
   }
   EXPECT_EQ(count, 0u);
+}
+
+// Several processors change the record of a pair at once: each packet is in a burst, or counted as
+// contended.
+TEST(JobProgramThreads, LoseNothing) {
+  constexpr uint32_t kTimes = 20'000;
+  Twins twins(ROCE_FEATURE_JOB);
+  LOAD_OR_SKIP(twins);
+  const auto run = [&twins](uint8_t opcode, uint32_t qp, int times) {
+    const Bytes frame = finished(B(opcode).qp(qp).payload(100).build(), false);
+    LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = frame.data(),
+                .data_size_in = static_cast<__u32>(frame.size()), .repeat = times);
+    EXPECT_EQ(0, bpf_prog_test_run_opts(bpf_program__fd(twins.skeleton()->progs.xdp_roce), &opts));
+  };
+  for (uint32_t qp = 1; qp <= 4; qp++) // their streams
+    run(qp % 2 ? kSendOnly : kSendMiddle, qp, 1);
+  std::vector<std::thread> threads;
+  for (uint32_t qp = 1; qp <= 4; qp++)
+    threads.emplace_back(run, qp % 2 ? kSendOnly : kSendMiddle, qp, kTimes - 1);
+  for (std::thread &thread : threads)
+    thread.join();
+  const JobBursts job = in_kernel(twins);
+  ASSERT_EQ(job.pairs.size(), 1u);
+  const JobBursts::Pair &pair = job.pairs.front();
+  uint64_t messages = pair.open.messages, bytes = pair.open.bytes;
+  for (const JobBursts::Burst &burst : pair.ended) {
+    messages += burst.messages;
+    bytes += burst.bytes;
+  }
+  const uint64_t contended = twins.totals().pairs_contended;
+  if (pair.count > JobBursts::kEnded) { // the processors were stopped as often
+    EXPECT_LE(messages, 2 * kTimes);
+    return;
+  }
+  EXPECT_LE(messages, 2 * kTimes);
+  EXPECT_GE(messages + contended, 2 * kTimes);
+  EXPECT_EQ(bytes, (messages + 2 * kTimes) * 100);
 }
 
 // Pairs with the same home in the table: as many as are looked at have room.

@@ -40,6 +40,8 @@ public:
     steps_.account(view, class_, packet);
   }
 
+  const NativeDatapath &steps() const { return steps_; }
+
   JobBursts job() const {
     JobBursts one = whole_.job();
     const JobBursts other = steps_.job();
@@ -202,6 +204,22 @@ TEST(JobTap, CountsPairsWithoutRoom) {
     bytes += pair.open.bytes;
   EXPECT_EQ(bytes + job.full * 4, 16'000u);
   EXPECT_EQ(bytes, job.pairs.size() * 8);
+}
+
+// Following leaves out most packets in the middle of a message; they are in the burst.
+TEST(JobTap, CountsWhatFollowingSkips) {
+  constexpr uint32_t kPackets = 500;
+  NativeDatapath::Options options = with_job();
+  options.features |= ROCE_FEATURE_FOLLOW | ROCE_FEATURE_SKIP;
+  Tap tap(options);
+  bool skipped = false;
+  tap.pass(1000, B(kWriteFirst).psn(0).ack(0).payload(1024));
+  for (uint32_t psn = 1; psn < kPackets; psn++) {
+    tap.pass(1000 + psn, B(kWriteMiddle).psn(psn).ack(0).payload(1024));
+    skipped |= (tap.steps().stream(0).word & ROCE_WORD_SKIPPED) != 0;
+  }
+  EXPECT_TRUE(skipped);
+  EXPECT_EQ(pair_of(tap.job()).open, burst(1000, 1000, kPackets * 1024, 0));
 }
 
 TEST(JobTap, IsOffByDefault) {
