@@ -54,30 +54,43 @@ sed -i 's/iterations: 4, //' "$scratch/all_reduce-4.yaml"
 agrees "$scratch/all_reduce-4.yaml" --set "expect=[\"job('train').late_rank == 2 and job('train').late_steps >= 5\",
   \"max(job('train').step_ns before 800ms) < min(job('train').step_ns after 1200ms)\", \"rank(2).wait_ns < rank(1).wait_ns\"]"
 
-# Now the ranks ask by clear-to-sends. The job begins late, so that the captures are there. Its compute is longer than any other
-# time in which nobody sends.
-sed -i 's/words: "pmtu 1024"/words: "pmtu 1024", cts: true, start: 3s/; s/compute: 2ms/compute: 60ms/' "$scratch/all_reduce-4.yaml"
+# Ranks that ask by clear-to-sends, one of them late from the ninth step on. What passes the switch's ports is captured, and
+# counted by one live port of them all; the job begins late, so that both are there. Its compute is longer than any other time in
+# which nobody sends.
+job all_reduce ring 4 32k ', cts: true, start: 6s, late: [{rank: 2, by: 150ms, from: 9}]'
+sed -i 's/iterations: 4/iterations: 14/; s/compute: 2ms/compute: 60ms/; s/until: done/duration: 16s/' "$scratch/all_reduce-4.yaml"
 in_background "$XDP_ROCE" --json run "$scratch/all_reduce-4.yaml" --on namespaces >"$scratch/late.json" 2>"$scratch/late.err"
 running=${background[-1]}
 switches() { ours "$running" | grep -e '-switches$'; }
 has_ports() { (($(ip -n "$(switches)" -o link show up 2>/dev/null | grep -c switch-host) == 4)); }
 wait_for 20 has_ports || fail "no ports of the switch: $(cat "$scratch/late.err")"
-captures=()
+live=("$XDP_ROCE" --netns "$(switches)")
 for rank in 1 2 3 4; do
   ip netns exec "$(switches)" tcpdump -i "switch-host-$rank" -Q in --immediate-mode -U -w "$scratch/$rank.pcap" 2>"$scratch/$rank.err" &
-  captures+=($!)
 done
 listens() { (($(grep -ls 'listening on' "$scratch"/[1-4].err | wc -l) == 4)); }
 wait_for 20 listens || fail "tcpdump: $(cat "$scratch"/[1-4].err)"
+"${live[@]}" attach switch-host-{1..4} --one --job >/dev/null || fail "attach --job"
+"${live[@]}" --json events switch-host-1 >"$scratch/events" 2>"$scratch/events.err" &
+reader=$!
+told() { (($(grep -c '"late_step"' "$scratch/events") >= 4)); }
+wait_for 30 told || fail "late steps: $(cat "$scratch/events" "$scratch/events.err")"
+kill -INT "$reader"
+wait "$reader" || true
+jq -se 'map(select(.type == "late_step")) | all(.[]; .rank == "10.0.0.3" and .step >= 9 and .late_ns > 100e6)' "$scratch/events" \
+  >/dev/null || fail "late steps: $(grep late_step "$scratch/events")"
+"${live[@]}" export --once switch-host-1 >"$scratch/metrics"
+grep -q '^xdp_roce_job_ranks{.*} 4$' "$scratch/metrics" || fail "$(grep job "$scratch/metrics")"
 wait "$running" || true # the namespaces go with it, and the captures end
 unset 'background[-1]'
-wait "${captures[@]}" || true
+wait
 why=$(jq -r '.jobs[0] | select(.late_rank == 2) | .why' "$scratch/late.json")
-[[ $why == late* ]] || fail "$(jq -c .jobs "$scratch/late.json")"
+[[ $why == late* ]] || fail "$(jq -c '.why_void, .jobs' "$scratch/late.json")"
 mergecap -w "$scratch/all.pcapng" "$scratch"/[1-4].pcap
 "$XDP_ROCE" --json analyze "$scratch/all.pcapng" >"$scratch/analyzed.json"
-assert_json "$scratch/analyzed.json" '.job.pattern == "ring" and .job.ranks == 4 and .job.steps == 8 and .job.cts and
-  (.job_stragglers | length == 1) and .job_stragglers[0].rank == "10.0.0.3" and .job_stragglers[0].cause == "'"$why"'"'
+assert_json "$scratch/analyzed.json" '.job.pattern == "ring" and .job.ranks == 4 and .job.steps == 14 and .job.cts and
+  (.job_stragglers | length == 1) and .job_stragglers[0].rank == "10.0.0.3" and .job_stragglers[0].first_step == 9 and
+  .job_stragglers[0].cause == "'"$why"'"'
 # Steps of the capture are as long as the report says: from the first data to the last.
 jq -e --slurpfile report "$scratch/late.json" '.job.exchange_p50_ns / ($report[0].jobs[0].step_ns.p50) | . > 0.3 and . <= 1' \
   "$scratch/analyzed.json" >/dev/null || fail "$(jq -c .job "$scratch/analyzed.json") $(jq -c .jobs "$scratch/late.json")"
@@ -103,13 +116,10 @@ topology: {graph: {switches: [a, b, c], links: [[h1, a, 5mbit, 2ms], [a, b, 5mbi
 flows:
   - {name: first, from: h1, to: h2, words: "write size 64k messages 1 pmtu 1024"}
   - {name: second, from: h2, to: h3, words: "write size 64k messages 1 pmtu 1024", after: [first received, 5ms]}
-expect: ["flow('second').start_ns > flow('first').fct_ns"]
+expect: ["flow('second').start_ns > 100ms"]
 END2
-agrees_in_times() {
-  measures 0 "$@"
-  assert_json "$scratch/last.out" '.frames.compared == 2 and (.frames.farthest | fabs) < 0.05'
-}
-agrees_in_times "$scratch/after.yaml"
+measures 0 "$scratch/after.yaml"
+assert_json "$scratch/last.out" '.frames.compared == 1 and (.frames.farthest | fabs) < 0.06'
 
 # What is too large or too fast is refused before anything is made.
 refused '17 hosts are not possible with frames' "$XDP_ROCE" run "$scratch/all_reduce-8.yaml" --on namespaces \

@@ -21,7 +21,7 @@
 #include "importers/otg_export.h"
 #include "parse/words.h"
 #include "parse/yaml.h"
-#include "places/plan.h"
+#include "places/namespaces.h"
 #include "places/run.h"
 #include "record/find.h"
 #include "record/run_files.h"
@@ -48,7 +48,7 @@ int status_of(Verdict verdict) {
 bool runs_with_frames(const std::string &path) {
   const auto file = experiment::ExperimentFile::load(path);
   const auto read = file ? file.get().read({}) : Result<experiment::Experiment>(file.error());
-  return read && places::make_plan(read.get().scenario);
+  return read && places::runs_in_namespaces(read.get());
 }
 
 int list(const Globals &globals) {

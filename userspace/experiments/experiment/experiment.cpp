@@ -292,10 +292,6 @@ private:
            XR_TRY(simulate::connections_of(setup.job)).all)
         subject.flows.push_back(connection.name);
     subject.queues = simulate::queue_names(scenario().topology);
-    const simulate::Network network = simulate::build_network(scenario().topology);
-    for (uint32_t wire = 0; wire < network.wires.size(); wire++)
-      if (network.wires[wire].from < network.hosts)
-        subject.queues.push_back(network.queue_name(wire));
     if (const auto name = simulate::bottleneck(scenario().topology))
       subject.aliases["bottleneck"] = *name;
     using enum RowKind;

@@ -33,6 +33,11 @@ Result<Subject> subject_in_namespaces(const Experiment &experiment, const Plan &
 
 } // namespace
 
+bool runs_in_namespaces(const Experiment &experiment) {
+  const simulate::Scenario &scenario = experiment.scenario;
+  return needs_network(scenario) ? check_network(scenario).ok() : make_plan(scenario).ok();
+}
+
 Result<ExperimentResult> run_in_namespaces(const Experiment &experiment,
                                            const NamespacesOptions &options,
                                            const RunHooks &hooks) {

@@ -20,6 +20,9 @@ struct NamespacesOptions {
 // What is reported is in the time and the rates of the experiment, whatever the scale. Errors come
 // before anything is made; namespaces, ports and programs are gone when it returns. A run that
 // could not measure is void.
+// Whether it is possible there, at some scale.
+bool runs_in_namespaces(const experiment::Experiment &experiment);
+
 Result<ExperimentResult> run_in_namespaces(const experiment::Experiment &experiment,
                                            const NamespacesOptions &options, const RunHooks &hooks);
 

@@ -355,10 +355,11 @@ std::string why_differs(const Plan &plan, double scale) {
 Status check_control(const flow::Flow &flow) {
   if (!(flow.control.needs() & XDP_ROCE_NEEDS_HOPS))
     return {};
-  return not_here(fmt::format("cc {} is not possible with frames: they do not carry what each hop "
-                              "says of itself (INT)",
-                              flow.control.word()),
-                  "--on virtual, or cc dcqcn, timely or swift");
+  return Error{
+      fmt::format("cc {} is not possible with frames: they do not carry what each hop says "
+                  "of itself (INT)",
+                  flow.control.word()),
+      "--on virtual, or cc dcqcn, timely or swift"};
 }
 
 uint64_t round_up(double value) {

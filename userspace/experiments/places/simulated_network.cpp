@@ -38,22 +38,6 @@ Error not_with_frames(std::string what, std::string hint) {
   return {fmt::format("{} with frames", what), std::move(hint)};
 }
 
-Status check(const Scenario &scenario, const Network &network) {
-  if (scenario.fluid)
-    return not_with_frames("fidelity: flow is not possible", "leave it out, or use --on virtual");
-  if (network.hosts > kMostHosts)
-    return not_with_frames(fmt::format("{} hosts are not possible", network.hosts),
-                           fmt::format("at most {}, or --on virtual", kMostHosts));
-  if (network.wires.size() > 2 * kMostLinks)
-    return not_with_frames(fmt::format("{} links are not possible", network.wires.size() / 2),
-                           fmt::format("at most {}, or --on virtual", kMostLinks));
-  for (const simulate::FlowSetup &setup : scenario.flows)
-    XR_TRY(check_control(setup.flow).in(setup.name));
-  for (const simulate::JobSetup &setup : scenario.jobs)
-    XR_TRY(check_control(setup.like.flow).in(setup.job.name));
-  return {};
-}
-
 uint32_t mtu_of(const Scenario &scenario) {
   uint32_t pmtu = 0;
   for (const simulate::FlowSetup &setup : scenario.flows)
@@ -206,13 +190,30 @@ bool needs_network(const Scenario &scenario) {
                              [](const simulate::FlowSetup &setup) { return !setup.after.empty(); });
 }
 
+Status check_network(const Scenario &scenario) {
+  const Network network = simulate::build_network(scenario.topology);
+  if (scenario.fluid)
+    return not_with_frames("fidelity: flow is not possible", "leave it out, or use --on virtual");
+  if (network.hosts > kMostHosts)
+    return not_with_frames(fmt::format("{} hosts are not possible", network.hosts),
+                           fmt::format("at most {}, or --on virtual", kMostHosts));
+  if (network.wires.size() > 2 * kMostLinks)
+    return not_with_frames(fmt::format("{} links are not possible", network.wires.size() / 2),
+                           fmt::format("at most {}, or --on virtual", kMostLinks));
+  for (const simulate::FlowSetup &setup : scenario.flows)
+    XR_TRY(check_control(setup.flow).in(setup.name));
+  for (const simulate::JobSetup &setup : scenario.jobs)
+    XR_TRY(check_control(setup.like.flow).in(setup.job.name));
+  return {};
+}
+
 Result<ExperimentResult> run_network(const Experiment &experiment, const NamespacesOptions &options,
                                      const RunHooks &hooks) {
+  XR_TRY(check_network(experiment.scenario));
   Scenario scenario = XR_TRY(with_rules(experiment, options.out));
   scenario.threads = 1;
   scenario.divide_from = UINT32_MAX;
   const Network network = simulate::build_network(scenario.topology);
-  XR_TRY(check(scenario, network));
   const Virtual expected = XR_TRY(run_in_virtual_time(scenario));
   XR_TRY(check_frames(expected, options.scale));
   if (options.scale != 1 && options.note)

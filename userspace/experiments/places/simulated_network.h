@@ -12,6 +12,8 @@ namespace xr::places {
 
 // Whether the scenario needs such a network.
 bool needs_network(const simulate::Scenario &scenario);
+// Error: it is too large, or not possible with frames.
+Status check_network(const simulate::Scenario &scenario);
 // Does what run_in_namespaces() does, for such a scenario.
 Result<ExperimentResult> run_network(const experiment::Experiment &experiment,
                                      const NamespacesOptions &options, const RunHooks &hooks);
