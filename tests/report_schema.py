@@ -67,7 +67,7 @@ class Schema:
 
 
 def event_definition(document):
-    return {"episode": "event_episode", "finding": "event_finding"}.get(document.get("type"), "event")
+    return {"episode": "event_episode", "finding": "event_finding", "late_step": "event_late_step"}.get(document.get("type"), "event")
 
 
 def objects(document, place=""):

@@ -238,7 +238,7 @@ PLACES = {
     "datapath/exchange.cpp": (1, "#a configuration that cannot be read"),
     "datapath/feature_lease.cpp": (6, "omit --follow, or"),
     "datapath/found.cpp": (1, "attach box0 box1 --one --follow"),
-    "datapath/job.cpp": (1, "#job_port_test: no command reads bursts"),
+    "datapath/job.cpp": (1, "#job_port_test: commands read bursts of ports with --job only"),
     "datapath/join.cpp": (1, "#beside_other_xdp.sh: another tool's program"),
     "datapath/prepare.cpp": (2, "end it first, or"),
     "datapath/rules.cpp": (9, "impair box0 del mine first"),

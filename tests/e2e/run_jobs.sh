@@ -13,7 +13,7 @@ job() {
 experiment: $1
 seed: 1
 until: done
-topology: {star: {hosts: $3, rate: 5mbit, delay: 2ms}}
+topology: {star: {hosts: $3, rate: 5mbit, delay: 5ms}}
 reliability: {timeout: 20}
 collective: {name: train, kind: $1, algorithm: $2, ranks: $3, size: $4, iterations: 4, compute: 2ms, words: "pmtu 1024"${5:-}}
 expect: ["job('train').left == 0"]

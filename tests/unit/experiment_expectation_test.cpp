@@ -25,6 +25,8 @@ Subject subject() {
   s.flows = {"flow-1", "flow-2", "mouse-1", "mouse-2"};
   s.queues = {"switch:sender-1", "switch:receiver"};
   s.rules = {"lose", "mark"};
+  s.jobs = {"train"};
+  s.ranks = {"train:0", "train:1", "train:2"};
   s.aliases = {{"bottleneck", "switch:receiver"}};
   s.sampled = {{RowKind::Flow, "goodput_bps"},
                {RowKind::Flow, "alpha"},
@@ -70,6 +72,24 @@ ExperimentMeasurement measurement() {
   m.rules[1].acted_bytes = 5000;
   m.rules[1].whole.acted = 6;
   m.flows[0].whole.drops = 70;
+  m.jobs.resize(1);
+  ExperimentJob &job = m.jobs[0];
+  job.name = "train";
+  job.ranks.resize(3);
+  job.ranks[1].wait_ns = 4'000'000;
+  job.ranks[2].compute_ns = 7'000'000;
+  for (unsigned i = 0; i < 4; i++) { // steps of 10 ms, from the third on 20 ms
+    ExperimentJob::Step &step = job.steps.emplace_back();
+    step.start_ns = i < 2 ? i * 10'000'000 : 20'000'000 + (i - 2) * 20'000'000;
+    step.end_ns = step.start_ns + (i < 2 ? 10'000'000 : 20'000'000);
+    step.busbw_bps = i < 2 ? 2e9 : 1e9;
+    if (i >= 2) {
+      step.why = ExperimentJob::Why::LateSender;
+      step.rank = 2;
+      step.excess_ns = 10'000'000;
+    }
+    job.step_ns.add(*step.end_ns - step.start_ns);
+  }
   m.jain = 0.75;
   m.packets = 1000;
   m.duration_ns = 100'000'000;
@@ -119,6 +139,16 @@ TEST(Expectations, AreDecided) {
            {"count(flows('mouse-*').goodput_bps) == 2", Holds, 2, 2},
            {"jain(flows('flow-*').goodput_bps) == 0.9", Holds, 0.9, 0.9},
            {"jain >= 0.7", Holds, 0.75, 0.7},
+           {"job('train').late_rank == 2", Holds, 2, 2},
+           {"job('train').late_steps == 2", Holds, 2, 2},
+           {"job('train').excess == 10ms", Holds, 10e6, 10e6},
+           {"max(job('train').step_ns before 25ms) == 10ms", Holds, 10e6, 10e6},
+           {"min(job('train').step_ns after 25ms) == 20ms", Holds, 20e6, 20e6},
+           {"mean(job('train').busbw_bps after 15ms before 45ms) == 1.5gbit", Holds, 1.5e9, 1.5e9},
+           {"rank(1).wait == 4ms", Holds, 4e6, 4e6},
+           {"rank('train:2').compute_ns == 7ms", Holds, 7e6, 7e6},
+           {"max(ranks.wait_ns) == 4ms", Holds, 4e6, 4e6},
+           {"all(ranks('train:*'), wait_ns < 5ms)", Holds, 0, 5e6},
            {"rule('lose').acted == 1", Holds, 1, 1},
            {"sum(rules.acted) == 6", Holds, 6, 6},
            {"all(rules, acted > 0)", Holds, 1, 0},

@@ -132,8 +132,7 @@ void JobFollower::forget() {
 }
 
 void JobFollower::forget_before(uint64_t ns) {
-  for (const JobStep &step : job_.steps)
-    before_ += step.first_ns < ns;
+  before_ += std::erase_if(job_.steps, [ns](const JobStep &step) { return step.first_ns < ns; });
   std::erase_if(bursts_, [ns](const Burst &burst) { return burst.first_ns < ns; });
 }
 
