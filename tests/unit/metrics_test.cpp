@@ -13,6 +13,7 @@
 
 #include <unistd.h>
 
+#include "live_jobs.h"
 #include "metrics/exporter.h"
 #include "metrics/process.h"
 #include "names/names.h"
@@ -203,6 +204,23 @@ TEST(Metrics, OfAWire) {
 }
 
 // So that a section or a column that a report gets some day is not forgotten here.
+TEST(Metrics, JobOfAPort) {
+  PortReading reading = reading_of(busy_port());
+  EXPECT_EQ(find(families_of(reading), "xdp_roce_job_ranks"), nullptr);
+  reading.job = std::make_shared<const LiveJob>(test::late_ring());
+  const auto all = families_of(reading);
+  EXPECT_EQ(value(all, "xdp_roce_job_ranks"), 3);
+  EXPECT_EQ(value(all, "xdp_roce_job_steps_total"), 112);
+  EXPECT_EQ(value(all, "xdp_roce_job_period_seconds"), 0.05);
+  EXPECT_EQ(value(all, "xdp_roce_job_duty"), 0.2);
+  EXPECT_EQ(value(all, "xdp_roce_job_step_seconds", "newest"), 0.02);
+  EXPECT_EQ(value(all, "xdp_roce_job_step_seconds", "median"), 0.01);
+  EXPECT_EQ(value(all, "xdp_roce_job_late_rank_seconds", "192.0.2.2"), 0.009);
+  EXPECT_EQ(value(all, "xdp_roce_job_late_rank_seconds", "192.0.2.3"), 0);
+  reading.job = std::make_shared<const LiveJob>();
+  EXPECT_EQ(value(families_of(reading), "xdp_roce_job_ranks"), 0);
+}
+
 TEST(Metrics, RatesOfTheEndpoint) {
   PortReading reading = reading_of(busy_port());
   EXPECT_EQ(find(families_of(reading), "xdp_roce_cc_qps"), nullptr);
