@@ -94,7 +94,7 @@ void add_steps(const LiveJob &live, size_t width, bool unicode, const Add &add) 
                     known ? fmt::format("{} late by {}",
                                         names::address(live.job.ranks[step.late_rank].data()),
                                         time_words(step.late_ns))
-                          : "no rank stands out"));
+                          : "no late rank"));
   }
 }
 
