@@ -37,7 +37,7 @@ inside curl -s "http://$address/" >"$scratch/page"
 ! grep -qE '(src|href)="(https?:)?//' "$scratch/page" || fail "the page loads something"
 assert_eq 404 "$(inside curl -s -o /dev/null -w '%{http_code}' "http://$address/none")" "another path"
 event 4 >"$scratch/event.json"
-assert_json "$scratch/event.json" '.ports | length == 1'
+assert_json "$scratch/event.json" '.ports | length == 1 and .[0].job == null'
 jq -S --slurpfile other "$scratch/counters.json" '.ports[0] | with_entries(select(.key as $k | $other[0] | has($k))) | del(.time)' "$scratch/event.json" >"$scratch/live"
 jq -S 'del(.time, .run)' "$scratch/counters.json" >"$scratch/counted"
 diff -u "$scratch/counted" "$scratch/live" >&2 || fail "the event is not what counters says"
@@ -48,9 +48,9 @@ keep inside python3 "$here/watch_web.py" "http://$address/" "$scratch/counters.j
 xr detach rx0 >/dev/null
 event 4 >"$scratch/event.json"
 assert_json "$scratch/event.json" '.ports[0].lost | test("detached|attached")'
-xr attach rx0 --follow >/dev/null
+xr attach rx0 --follow --job >/dev/null
 event 4 >"$scratch/event.json"
-assert_json "$scratch/event.json" '.ports[0] | .lost == null and .frames.total == 0'
+assert_json "$scratch/event.json" '.ports[0] | .lost == null and .frames.total == 0 and .job.ranks == 0 and (.job.sentence | test("no training job"))'
 
 # Sixteen pages and no more; it ends with all of them open.
 for _ in {1..16}; do

@@ -4,11 +4,14 @@
 
 #include <utility>
 
+#include <arpa/inet.h>
+
 #include <nlohmann/json.hpp>
 
 #include "live/event.h"
 #include "live/page.h"
 #include "report/json.h"
+#include "report/live_job.h"
 #include "snapshots.h"
 
 namespace xr::live::live_test {
@@ -79,6 +82,68 @@ TEST(LiveEvent, HasTheQueueOfALink) {
   const json shown = json::parse(event({port}, {})).at("ports").at(0);
   EXPECT_EQ(shown.at("queue").at("backlog_bytes"), port.now->wire->link.total().backlog_bytes);
   EXPECT_TRUE(shown.contains("drops"));
+}
+
+LiveJob ring_of_three(size_t steps) {
+  LiveJob live;
+  live.steps_before = 1000;
+  JobTraffic &job = live.job;
+  for (const uint32_t rank : {1, 2, 3})
+    job.ranks.push_back({0, 0, htonl(0xffff), htonl(0x0a000000 + rank)});
+  job.pattern = JobPattern::Ring;
+  job.exchanging = 3;
+  job.repeats = true;
+  job.period_ns = 20'000'000;
+  job.duty = 0.5;
+  for (uint64_t i = 0; i < steps; i++) {
+    JobStep &step = job.steps.emplace_back();
+    step.first_ns = i * job.period_ns;
+    step.last_ns = step.first_ns + 10'000'000;
+    if (i % 10 == 9) { // of a rank each, but the 20th and so on of none
+      step.last_ns += 5'000'000;
+      step.late_rank = i % 20 == 9 ? 2 : JobStep::kNoRank;
+      step.late_ns = 4'000'000;
+    }
+  }
+  return live;
+}
+
+TEST(LiveEvent, HasTheTrainingJob) {
+  Port port = read_twice(busy_port());
+  json shown = json::parse(event({port}, {})).at("ports").at(0);
+  EXPECT_TRUE(shown.at("job").is_null());
+  const auto live = std::make_shared<const LiveJob>(ring_of_three(201));
+  port.now->job = live;
+  shown = json::parse(event({port}, {})).at("ports").at(0).at("job");
+  EXPECT_EQ(shown.at("sentence"), report::live_job_sentence(*live));
+  EXPECT_EQ(shown.at("ranks"), 3);
+  EXPECT_EQ(shown.at("steps"), 1201);
+  EXPECT_EQ(shown.at("period_ns"), 20'000'000);
+  EXPECT_EQ(shown.at("duty"), 0.5);
+  const json &times = shown.at("step_ns");
+  ASSERT_EQ(times.size(), 120U);
+  EXPECT_EQ(times.back(), 15'000'000); // step 1200: the last one may not be over
+  EXPECT_EQ(times.at(118), 10'000'000);
+  const json &late = shown.at("late_steps");
+  ASSERT_EQ(late.size(), 10U); // of 20, the newest first
+  EXPECT_EQ(
+      late.at(0),
+      (json{{"number", 1200}, {"step_ns", 15'000'000}, {"rank", nullptr}, {"late_ns", nullptr}}));
+  EXPECT_EQ(late.at(1), (json{{"number", 1190},
+                              {"step_ns", 15'000'000},
+                              {"rank", "10.0.0.3"},
+                              {"late_ns", 4'000'000}}));
+}
+
+TEST(LiveEvent, BurstsOfNoJobHaveASentenceOnly) {
+  Port port = read_twice(busy_port());
+  port.now->job = std::make_shared<const LiveJob>();
+  const json shown = json::parse(event({port}, {})).at("ports").at(0).at("job");
+  EXPECT_EQ(shown.at("sentence"), "no training job: no data passed");
+  EXPECT_EQ(shown.at("ranks"), 0);
+  EXPECT_TRUE(shown.at("period_ns").is_null());
+  EXPECT_TRUE(shown.at("step_ns").empty());
+  EXPECT_TRUE(shown.at("late_steps").empty());
 }
 
 TEST(LiveEvent, APortThatIsGoneKeepsItsCounts) {

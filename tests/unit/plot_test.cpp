@@ -687,5 +687,50 @@ TEST(Timeline, HasARowARankAndABarASpan) {
   EXPECT_NE(drawn.find("x=\"110.00\" y=\"59.0\" width=\"348.00\""), std::string::npos);
 }
 
+// 1,024 ranks: 64 rows of 16. Half of the ranks 16 to 31 compute; rank 40 is slow.
+TEST(Timeline, HasARowSeveralRanksWhereThereAreMany) {
+  ExperimentJob job;
+  job.name = "train";
+  job.kind = "all_reduce ring";
+  for (uint32_t rank = 0; rank < 1024; rank++)
+    job.ranks.push_back({.host = "h" + std::to_string(rank)});
+  job.ranks[40].slowest = 3;
+  for (uint32_t rank = 50; rank < 60; rank++)
+    job.ranks[rank].slowest = 1;
+  job.steps = {{.name = "1", .start_ns = 0, .end_ns = 1740}};
+  for (uint32_t rank = 16; rank < 24; rank++)
+    job.spans.push_back({rank, true, 0, 870});
+  job.spans.push_back({40, false, 0, 1740});
+  const std::string drawn = timeline(job);
+  EXPECT_NE(drawn.find("train: all_reduce ring, 1,024 ranks"), std::string::npos);
+  for (const char *label : {">0-15<", ">1008-1023<", ">40 h40<", ">50 h50<", ">56 h56<"})
+    EXPECT_NE(drawn.find(label), std::string::npos) << label;
+  EXPECT_EQ(drawn.find(">57 h57<"), std::string::npos); // the ninth
+  EXPECT_LT(drawn.find(">40 h40<"), drawn.find(">50 h50<"));
+  // Two captions and eight ranks, then 0-15, 16-31 and 32-47.
+  EXPECT_NE(drawn.find("<path stroke=\"#e69f00\" stroke-opacity=\"0.6\" stroke-width=\"7\" "
+                       "d=\"M110 238h435\"/>"),
+            std::string::npos);
+  EXPECT_NE(drawn.find("stroke-opacity=\"1.0\" stroke-width=\"7\" d=\"M110 86h870\"/>"),
+            std::string::npos);
+  EXPECT_NE(drawn.find("stroke-opacity=\"0.2\" stroke-width=\"7\" d=\"M110 262h870\"/>"),
+            std::string::npos);
+}
+
+TEST(Timeline, OfManyRanksIsASmallFile) {
+  ExperimentJob job;
+  job.ranks.resize(1000);
+  job.steps = {{.name = "1", .start_ns = 0, .end_ns = 1000}};
+  for (uint32_t rank = 0; rank < 1000; rank++) {
+    job.ranks[rank].slowest = 1;
+    for (const bool compute : {true, false})
+      for (uint64_t at = rank % 8 + rank / 16 % 8; at < 1000; at += 11 + rank / 100)
+        job.spans.push_back({rank, compute, at, at + 5});
+  }
+  const std::string drawn = timeline(job);
+  EXPECT_LE(drawn.size(), 300'000U);
+  EXPECT_NE(drawn.find(">992-999<"), std::string::npos);
+}
+
 } // namespace
 } // namespace xr::plot::plot_test

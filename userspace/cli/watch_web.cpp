@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "cli/interrupt.h"
+#include "cli/live_job.h"
 #include "cli/output.h"
 #include "datapath/attached_port.h"
 #include "datapath/wire_ports.h"
@@ -27,7 +28,17 @@ constexpr auto kPace = std::chrono::seconds(1);
 constexpr size_t kRows = 50;    // streams of an event
 constexpr size_t kThreads = 32; // for pages, those that listen, and some that hang
 
-Result<live::Reading> read(const datapath::AttachedPort &port, const PortName &name) {
+// A port that is attached, and what was read of its job.
+struct OpenPort {
+  explicit OpenPort(datapath::AttachedPort attached)
+      : port(std::move(attached)), job(port.status()) {}
+
+  datapath::AttachedPort port;
+  LiveJobReader job;
+};
+
+Result<live::Reading> read(OpenPort &open, const PortName &name) {
+  const datapath::AttachedPort &port = open.port;
   if (!XR_TRY(port.alive()))
     return Error{"it was detached, or the interface is gone"};
   live::Reading reading;
@@ -41,6 +52,7 @@ Result<live::Reading> read(const datapath::AttachedPort &port, const PortName &n
     }
   if (features & ROCE_FEATURE_TIME)
     reading.latency = std::make_shared<const PassiveLatency>(XR_TRY(port.latency()));
+  reading.job = XR_TRY(open.job.read(port));
   return reading;
 }
 
@@ -56,7 +68,7 @@ public:
   // The first that is not attached is an error.
   Status open() {
     for (size_t i = 0; i < ports_.size(); i++)
-      open_[i] = XR_TRY(datapath::AttachedPort::open({ports_[i].name, netns_}));
+      open_[i].emplace(XR_TRY(datapath::AttachedPort::open({ports_[i].name, netns_})));
     return {};
   }
 
@@ -89,7 +101,7 @@ private:
   Result<live::Reading> read(size_t i) {
     const PortName name{ports_[i].name, netns_};
     if (!open_[i]) {
-      open_[i] = XR_TRY(datapath::AttachedPort::open(name));
+      open_[i].emplace(XR_TRY(datapath::AttachedPort::open(name)));
       ports_[i].now.reset(); // another attachment counts from 0
     }
     return watch_web_command::read(*open_[i], name);
@@ -98,7 +110,7 @@ private:
   report::StreamOptions options_;
   std::string netns_;
   std::vector<live::Port> ports_;
-  std::vector<std::optional<datapath::AttachedPort>> open_;
+  std::vector<std::optional<OpenPort>> open_;
   Clock::time_point due_;
 };
 

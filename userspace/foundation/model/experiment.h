@@ -123,6 +123,7 @@ struct ExperimentJob {
     uint32_t rank = 0;
     bool compute = false; // else: messages from or to the rank
     uint64_t from_ns = 0, to_ns = 0;
+    float share = 1; // part of the span in which it did so: below 1 where short ones are one span
   };
 
   std::string name, kind;
@@ -131,7 +132,7 @@ struct ExperimentJob {
   double algbw_bps = 0, busbw_bps = 0, overlap = 0;
   std::vector<Step> steps;
   std::vector<Rank> ranks;
-  std::vector<Span> spans;           // of the first steps, by rank and time
+  std::vector<Span> spans;           // of the first steps, by step, rank and time
   uint64_t messages = 0, bytes = 0;  // complete, without clear-to-sends
   uint64_t operations = 0, left = 0; // left: not complete
   // The most ranks that had unfinished messages for one rank at once, and that rank.

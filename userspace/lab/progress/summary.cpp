@@ -16,7 +16,13 @@ using job::Operation;
 using Why = ExperimentJob::Why;
 using Interval = std::pair<uint64_t, uint64_t>;
 
-constexpr size_t kMostSpans = 20'000;
+constexpr size_t kMostSpans = 20'000; // of all steps but the first, which is kept whole
+// Spans of one kind that a rank has in a step; if there are more, the step is divided into as many
+// parts of equal length.
+size_t most_spans(size_t ranks) {
+  constexpr size_t kOfManyRanks = 400'000, kLeast = 16, kEnough = 128;
+  return std::max(kMostSpans / 2 / ranks, std::clamp(kOfManyRanks / ranks, kLeast, kEnough));
+}
 // A link with this share of another's use is about as used.
 constexpr double kAsUsed = 0.8;
 
@@ -133,6 +139,31 @@ private:
     }
   }
 
+  // `whole`: the span of the step.
+  void add_spans(const ExperimentJob::Span &whole, const std::vector<Interval> &all) {
+    const size_t most = most_spans(job_.hosts.size());
+    if (all.size() <= most) {
+      for (const auto &[from, to] : all)
+        out_.spans.push_back({whole.rank, whole.compute, from, to});
+      return;
+    }
+    const uint64_t part_ns = std::max<uint64_t>((whole.to_ns - whole.from_ns + most - 1) / most, 1);
+    size_t next = 0;
+    for (uint64_t from = whole.from_ns; from < whole.to_ns; from += part_ns) {
+      const uint64_t to = std::min(from + part_ns, whole.to_ns);
+      uint64_t busy = 0;
+      while (next < all.size() && all[next].second <= from)
+        next++;
+      for (size_t i = next; i < all.size() && all[i].first < to; i++)
+        busy += std::min(to, all[i].second) - std::max(from, all[i].first);
+      if (!busy)
+        continue;
+      const auto share =
+          static_cast<float>(static_cast<double>(busy) / static_cast<double>(to - from));
+      out_.spans.push_back({whole.rank, whole.compute, from, to, share});
+    }
+  }
+
   // Compute and exchange of each rank.
   void shares(uint32_t number, uint64_t begun, uint64_t ended, ExperimentJob::Step &step) {
     std::vector<std::vector<Interval>> computes(job_.hosts.size()), exchanges(job_.hosts.size());
@@ -150,6 +181,7 @@ private:
       }
     }
     uint64_t compute = 0, exchange = 0, both = 0;
+    const size_t had_spans = out_.spans.size();
     for (uint32_t rank = 0; rank < job_.hosts.size(); rank++) {
       unite(computes[rank]);
       unite(exchanges[rank]);
@@ -162,10 +194,14 @@ private:
       out_.ranks[rank].exchange_ns += own_exchange;
       if (ended != kNever)
         out_.ranks[rank].wait_ns += ended - begun - (own_compute + own_exchange - own_both);
-      for (const bool is_compute : {true, false})
-        for (const auto &[from, to] : is_compute ? computes[rank] : exchanges[rank])
-          if (out_.spans.size() < kMostSpans && ended != kNever)
-            out_.spans.push_back({rank, is_compute, from, to});
+      if (ended != kNever && !spans_full_)
+        for (const bool is_compute : {true, false})
+          add_spans({rank, is_compute, begun, ended},
+                    is_compute ? computes[rank] : exchanges[rank]);
+    }
+    if (had_spans && out_.spans.size() > kMostSpans) {
+      out_.spans.resize(had_spans);
+      spans_full_ = true;
     }
     if (job_.hosts.empty())
       return;
@@ -348,6 +384,7 @@ private:
   const double least_share_;
   ExperimentJob out_;
   std::vector<std::vector<uint32_t>> members_; // by step: operations
+  bool spans_full_ = false;                    // later steps have no spans
 };
 
 } // namespace

@@ -5,7 +5,9 @@
 #include <array>
 #include <map>
 
+#include "names/names.h"
 #include "report/json.h"
+#include "report/live_job.h"
 #include "report/passive_latency.h"
 #include "report/sections.h"
 #include "report/wire.h"
@@ -19,6 +21,7 @@ using report::Section;
 using report::Value;
 
 constexpr size_t kLeastRows = 10; // streams of a port, however many ports there are
+constexpr size_t kStepTimes = 120, kLateSteps = 10;
 
 // Moves the sections with these keys to the end of `to`.
 void take(Document &to, Document from, std::initializer_list<std::string_view> keys) {
@@ -62,6 +65,51 @@ void add_link(Document &document, const std::string &name, const Reading &readin
   take(document, report::link_document(port), {"queue", "drops"});
 }
 
+// The newest late steps, the newest first. `times`: of the steps that are over.
+report::Rows late_rows(const LiveJob &live, const std::vector<uint64_t> &times) {
+  report::Rows rows;
+  if (times.empty())
+    return rows;
+  std::vector<uint64_t> sorted = times;
+  std::ranges::sort(sorted);
+  const uint64_t median = sorted[sorted.size() / 2];
+  for (size_t i = times.size(); i-- > 0 && rows.size() < kLateSteps;) {
+    const JobStep &step = live.job.steps[i];
+    if (!report::is_late(step, median))
+      continue;
+    const bool known = step.late_rank != JobStep::kNoRank;
+    rows.push_back({live.steps_before + i + 1, times[i],
+                    known ? Value{names::address(live.job.ranks[step.late_rank].data())} : Value{},
+                    known ? Value{step.late_ns} : Value{}});
+  }
+  return rows;
+}
+
+// Null if the port keeps no bursts; a sentence alone if they are of no job.
+Section job_section(const LiveJob *live) {
+  if (!live)
+    return {"job", "", Value{}, report::Where::Json};
+  const JobTraffic &job = live->job;
+  const bool is_job = job.is_job();
+  const auto known = [is_job](Value value) { return is_job ? std::move(value) : Value{}; };
+  std::vector<uint64_t> times = is_job ? report::live_step_times(*live) : std::vector<uint64_t>();
+  report::Rows late = late_rows(*live, times);
+  if (times.size() > kStepTimes)
+    times.erase(times.begin(), times.end() - kStepTimes);
+  return {"job", "",
+          report::Nested{
+              {{{"sentence", ""}, report::live_job_sentence(*live)},
+               {{"ranks", ""}, is_job ? uint64_t{job.ranks.size()} : 0},
+               {{"steps", ""}, is_job ? live->steps_before + job.steps.size() : 0},
+               {{"period_ns", ""}, known(job.period_ns)},
+               {{"duty", ""}, known(job.duty)},
+               {{"missed", ""}, live->missed},
+               {{"step_ns", ""}, std::move(times)}},
+              "late_steps",
+              report::make_table({{"number", ""}, {"step_ns", ""}, {"rank", ""}, {"late_ns", ""}},
+                                 std::move(late))}};
+}
+
 // The document refers to the port's readings.
 Document document_of(const Port &port, const report::StreamOptions &options) {
   const auto lost = [&port](Document document) {
@@ -89,6 +137,7 @@ Document document_of(const Port &port, const report::StreamOptions &options) {
   }
   if (now.wire)
     add_link(document, port.name, now);
+  document.sections.push_back(job_section(now.job.get()));
   return lost(std::move(document));
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "model/live_job.h"
 #include "model/passive_latency.h"
 #include "model/snapshot.h"
 #include "model/wire_counts.h"
@@ -23,6 +24,7 @@ struct Reading {
   std::shared_ptr<const WirePortCounts> wire; // null: no wire process ever took its frames
   bool wire_running = false;
   std::shared_ptr<const PassiveLatency> latency; // null: the port does not time QP pairs
+  std::shared_ptr<const LiveJob> job;            // null: the port keeps no bursts
 };
 
 struct Port {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the ranks of a job did when, as SVG: compute and exchange, a row a rank.
+// What the ranks of a job did when, as SVG: compute and exchange, in rows of ranks.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace xr::plot {
 
-// The first steps that have spans, and the first 64 ranks; what is left out is said in it. "": the
+// The first steps that have spans; the title says how many. Above 64 ranks a row is several, with
+// their share as opacity, and the ranks that most steps waited for have rows of their own. "": the
 // job has no spans.
 std::string timeline(const ExperimentJob &job);
 

@@ -37,7 +37,7 @@ constexpr std::array<KeyHelp, 18> kKeys = {{
     {"Tab  1 to 9", "another port"},
     {"r", "all rules with their counters"},
     {"e", "the port's recent events"},
-    {"j", "the training job: its steps, late ranks, incast (attach --job)"},
+    {"j", "the training job: steps, late ranks (attach --job)"},
     {"z", "count from now on; again: since the port was attached"},
     {"p  space", "pause the display; nothing is lost"},
 }};

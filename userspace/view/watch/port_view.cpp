@@ -47,6 +47,7 @@ void PortView::update(Reading reading) {
   wire_running_ = reading.wire_running;
   measure_link(earlier_wire.get());
   endpoint_rates_ = std::move(reading.rates);
+  job_ = std::move(reading.job);
   if (endpoint_rates_)
     rate_history_.add(endpoint_rates_->total().rate);
   else

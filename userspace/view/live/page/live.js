@@ -1,4 +1,4 @@
-// Draws what /events says, once a second: sentence, tiles, plots, streams. No other network, no storage.
+// Draws what /events says, once a second: sentence, tiles, training job, plots, streams. No other network, no storage.
 "use strict";
 (() => {
   const { columns } = JSON.parse(document.getElementById("columns").textContent);
@@ -184,6 +184,32 @@
       if (String(zoomed(other)) !== String(zoomed(plot))) other.updateOptions({ dateWindow: zoomed(plot) });
   }
 
+  // The training job: a bar a step, from 0; those of late steps have another colour.
+  function showJob(port) {
+    const { job } = port.report;
+    at("job").hidden = !job;
+    if (!job) return;
+    fill(at("job-sentence"), job.sentence);
+    at("job-steps").hidden = !job.step_ns.length;
+    if (!job.step_ns.length) return;
+    const times = job.step_ns, first = job.steps - times.length, largest = Math.max(...times, 1), late = new Set(job.late_steps.map(step => step.number));
+    const sorted = [...times].sort((a, b) => a - b), seconds = value => quantity(ns(value), "s"), svg = "http://www.w3.org/2000/svg", height = 90;
+    at("job-times").setAttribute("viewBox", `0 0 ${times.length} ${height}`);
+    at("job-times").setAttribute("aria-label", `Times of the newest ${times.length} steps`);
+    at("job-times").replaceChildren(...times.map((time, i) => {
+      const bar = document.createElementNS(svg, "rect"), title = document.createElementNS(svg, "title"), size = (time / largest) * height;
+      for (const [key, value] of Object.entries({ x: i + 0.1, width: 0.8, y: height - size, height: size, class: late.has(first + i) ? "late" : "" })) bar.setAttribute(key, value);
+      title.textContent = `step ${whole(first + i)}: ${seconds(time)}`;
+      bar.append(title);
+      return bar;
+    }));
+    fill(at("job-facts"), `Step time, the newest ${times.length}: newest ${seconds(times.at(-1))}, median ${seconds(sorted[Math.floor(sorted.length / 2)])}, most ${seconds(sorted.at(-1))}` + (late.size ? "; orange: the late steps below" : "") +
+      (job.missed ? `; ${whole(job.missed)} bursts were overwritten before they were read` : ""));
+    at("late").hidden = !job.late_steps.length;
+    at("late").tBodies[0].replaceChildren(...job.late_steps.map(({ number, step_ns, rank, late_ns }) => make("tr", {}, make("td", {}, whole(number)), make("td", {}, seconds(step_ns)),
+      make("td", { className: "text" }, rank ?? "no late rank"), make("td", {}, seconds(late_ns)))));
+  }
+
   // Streams
   function rows(port) {
     const all = (port.report.streams ?? []).map(stream => port.stream(stream));
@@ -272,6 +298,7 @@
     fill(at("zeroed"), port.base ? `counts since ${clock(port.base.t)}; the sentence is of all` : "");
     at("zero").setAttribute("aria-pressed", Boolean(port.base));
     showTiles(port);
+    showJob(port);
     for (const figure of figures) {
       const hidden = !port.report.frames || Boolean(figure.when && !figure.when(port)), appears = figure.box.hidden && !hidden; // its size is 0 while it is hidden
       figure.box.hidden = hidden;
@@ -347,7 +374,7 @@
   }
   addEventListener("keydown", event => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select")) return;
-    const row = event.target.closest?.("tbody tr");
+    const row = event.target.closest?.("#streams tbody tr");
     const keys = { p: actions.pause, z: actions.zero, 0: actions.whole, d: actions.csv, "?": () => { at("keys").open = !at("keys").open; at("keys").scrollIntoView(); },
       ArrowDown: () => moveTo(1), ArrowUp: () => moveTo(-1), Escape: () => selected && choose(selected.key), ...(row ? { Enter: () => choose(row.dataset.stream) } : {}) };
     if (!Object.hasOwn(keys, event.key)) return;
