@@ -58,7 +58,7 @@ agrees "$scratch/all_reduce-4.yaml" --set "expect=[\"job('train').late_rank == 2
 # counted by one live port of them all; the job begins late, so that both are there. Its compute is longer than any other time in
 # which nobody sends.
 job all_reduce ring 4 32k ', cts: true, start: 6s, late: [{rank: 2, by: 150ms, from: 9}]'
-sed -i 's/iterations: 4/iterations: 14/; s/compute: 2ms/compute: 60ms/; s/until: done/duration: 16s/' "$scratch/all_reduce-4.yaml"
+sed -i 's/iterations: 4/iterations: 14/; s/compute: 2ms/compute: 150ms/; s/delay: 5ms/delay: 2ms/; s/until: done/duration: 16s/' "$scratch/all_reduce-4.yaml"
 in_background "$XDP_ROCE" --json run "$scratch/all_reduce-4.yaml" --on namespaces >"$scratch/late.json" 2>"$scratch/late.err"
 running=${background[-1]}
 switches() { ours "$running" | grep -e '-switches$'; }

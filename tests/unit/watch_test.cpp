@@ -420,12 +420,12 @@ TEST(Watch, JobWithItsLateSteps) {
   reading.job = std::make_shared<const LiveJob>(test::late_ring());
   model.update(0, reading);
   const std::string text = text_of(model);
-  EXPECT_TRUE(has(text, "ring of 3 ranks, 112 steps: one each 50 ms, 20 % of it exchange"));
-  EXPECT_TRUE(has(text, "192.0.2.2 is late (late start), by 9 ms in 2 steps from step 110"));
-  EXPECT_TRUE(has(text, "20 ms newest, 10 ms median")) << text;
+  EXPECT_TRUE(has(text, "ring of 3 ranks, 112 steps: one each 50.0 ms, 20 % of it exchange"));
+  EXPECT_TRUE(has(text, "192.0.2.2 is late (late start), by 9.00 ms in 2 steps from step 110"));
+  EXPECT_TRUE(has(text, "20.0 ms newest, 10.0 ms median")) << text;
   EXPECT_TRUE(has(text, "2 ranks sent to 192.0.2.1 within 10"));
   const std::string line = line_with(text, "step 111");
-  EXPECT_TRUE(has(line, "20 ms") && has(line, "192.0.2.2 late by 9 ms")) << line;
+  EXPECT_TRUE(has(line, "20.0 ms") && has(line, "192.0.2.2 late by 9.00 ms")) << line;
 }
 
 // Left and Right show the rest of what is wider than the screen, heading and all.

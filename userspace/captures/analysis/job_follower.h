@@ -16,21 +16,12 @@ namespace xr {
 
 class JobFollower {
 public:
-<<<<<<< HEAD
   static constexpr size_t kSteps = 256;       // at least, that are looked at; it forgets older ones
   static constexpr size_t kBursts = 1U << 16; // it forgets older ones
 
   // What the port has at `now_ns`, by the clock of the bursts.
   void add(const JobBursts &reading, uint64_t now_ns);
   // The last step may continue.
-=======
-  static constexpr size_t kSteps = 256; // at least, that are looked at; older ones are forgotten
-  static constexpr size_t kBursts = 1U << 16; // at least, that are kept
-
-  // What the port has at `now_ns`, by the clock of the bursts.
-  void add(const JobBursts &reading, uint64_t now_ns);
-  // The last step may not be over.
->>>>>>> jobviews
   LiveJob live() const { return {job_, before_, missed_}; }
 
 private:

@@ -36,11 +36,7 @@ struct JobStep {
   static constexpr uint32_t kNoRank = UINT32_MAX;
   uint64_t first_ns = 0, last_ns = 0; // of its data packets
   uint64_t bytes = 0;
-<<<<<<< HEAD
   // The outlier among the ranks, and how late it was above the median of all; kNoRank: none.
-=======
-  // The late rank, and how late it was above the median of all; kNoRank: there is none.
->>>>>>> jobviews
   uint32_t late_rank = kNoRank;
   uint64_t late_ns = 0;
 };

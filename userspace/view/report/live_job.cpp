@@ -56,13 +56,8 @@ Document late_step_event(const LiveJob &live, size_t step, uint64_t median_ns,
   const std::string rank = known ? names::address(live.job.ranks[late.late_rank].data()) : "";
   std::string text = fmt::format("step {} took {}, {} in the median", number,
                                  time_words(took(late)), time_words(median_ns));
-<<<<<<< HEAD
   text += known ? fmt::format("; {} was late by {}", rank, time_words(late.late_ns))
                 : "; no rank is an outlier";
-=======
-  text +=
-      known ? fmt::format("; {} was late by {}", rank, time_words(late.late_ns)) : "; no late rank";
->>>>>>> jobviews
   Document made;
   const auto add = [&made](const char *name, Value value) {
     made.sections.push_back({name, "", std::move(value), Where::Json});

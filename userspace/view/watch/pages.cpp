@@ -134,8 +134,13 @@ Listing job_page(const State &state, size_t width) {
   if (!live) {
     add("the port keeps no bursts: xdp-roce attach IF --job", Style::Dim);
   } else {
-    add(report::live_job_sentence(*live),
-        live->job.stragglers.empty() ? Style::Plain : Style::Alarm);
+    std::string sentence = report::live_job_sentence(*live);
+    if (const size_t late = sentence.find("; "); late != std::string::npos) {
+      add(sentence.substr(0, late));
+      add(sentence.substr(late + 2), Style::Alarm);
+    } else {
+      add(sentence);
+    }
     if (live->missed)
       add(fmt::format("OVERFLOW {} bursts were overwritten before they were read", live->missed),
           Style::Alarm);

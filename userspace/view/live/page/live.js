@@ -207,7 +207,7 @@
       (job.missed ? `; ${whole(job.missed)} bursts were overwritten before they were read` : ""));
     at("late").hidden = !job.late_steps.length;
     at("late").tBodies[0].replaceChildren(...job.late_steps.map(({ number, step_ns, rank, late_ns }) => make("tr", {}, make("td", {}, whole(number)), make("td", {}, seconds(step_ns)),
-      make("td", { className: "text" }, rank ?? "no late rank"), make("td", {}, seconds(late_ns)))));
+      make("td", { className: "text" }, rank ?? "no rank is an outlier"), make("td", {}, seconds(late_ns)))));
   }
 
   // Streams
