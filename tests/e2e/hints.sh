@@ -238,6 +238,7 @@ PLACES = {
     "datapath/exchange.cpp": (1, "#a configuration that cannot be read"),
     "datapath/feature_lease.cpp": (6, "omit --follow, or"),
     "datapath/found.cpp": (1, "attach box0 box1 --one --follow"),
+    "live/page.cpp": (1, "#the title of the page"),
     "datapath/job.cpp": (1, "#job_port_test: commands read bursts of ports with --job only"),
     "datapath/join.cpp": (1, "#beside_other_xdp.sh: another tool's program"),
     "datapath/prepare.cpp": (2, "end it first, or"),
