@@ -105,7 +105,9 @@ assert_json "$scratch/last.out" '.jobs[0].why == "retransmission" and .totals.re
 cp "$scratch/last.out" "$scratch/virtual.json"
 measures 0 "$scratch/all_reduce-8.yaml"
 assert_json "$scratch/last.out" '.jobs[0].why == "retransmission" and .frames.lost == 0'
-assert_eq "$(jq -c .totals.drops "$scratch/virtual.json")" "$(jq -c .totals.drops "$scratch/last.out")" "frames that the rule drops"
+# As many as the rule meets: how much is sent again depends on times.
+jq -e --slurpfile virtual "$scratch/virtual.json" '.totals.drops / $virtual[0].totals.drops | . > 0.6 and . < 1.6' "$scratch/last.out" \
+  >/dev/null || fail "the rule drops $(jq -c .totals.drops "$scratch/virtual.json" "$scratch/last.out")"
 
 # What waits for others without a job, and a graph of three switches.
 cat >"$scratch/after.yaml" <<'END2'

@@ -131,8 +131,8 @@ TEST(JobFollower, NamesTheRankThatStartsLate) {
   EXPECT_EQ(live.steps[19].late_rank, JobStep::kNoRank);
 }
 
-// Late by four times the noise of all, which in one step may be chance. It is measured from when its
-// data had come, so as less.
+// Late by four times the noise of all, which in one step may be chance. It is measured from when
+// its data had come, so as less.
 TEST(JobFollower, NamesARankThatIsModeratelyLateInNoise) {
   for (const unsigned seed : {1U, 2U, 3U}) {
     std::mt19937_64 random(seed);
