@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "frames.h"
 #include "native/native_datapath.h"
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "simulate/frames.h"
+#include "wire/shared_buffer.h"
 
 namespace xr::simulate {
 
