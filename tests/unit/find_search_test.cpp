@@ -194,7 +194,7 @@ TEST(FindSearch, MOfN) {
   EXPECT_EQ(search.next(), first);
   search.tell(first, Outcome::Fails);
   EXPECT_EQ(search.next(), first);
-  search.tell(first, Outcome::Fails); // two of five failed: four cannot hold
+  search.tell(first, Outcome::Fails); // two trials failed, so at most three of five hold
   EXPECT_NE(search.next(), first);
 }
 
