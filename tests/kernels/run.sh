@@ -100,7 +100,7 @@ guest() {
   mapfile -t libxdps < <(guest_run - <<<'ls /opt/libxdp | sort -V')
   first=${libxdps[0]}
   if [[ $smoke ]]; then
-    in_guest "$name" "$first" port 600 "bash tests/kernels/scenarios/port.sh attach_empty rule_on_port capture_alone send_open"
+    in_guest "$name" "$first" port 1200 "bash tests/kernels/scenarios/port.sh attach_empty rule_on_port capture_alone send_open"
     return
   fi
   in_guest "$name" "$first" port 1800 "bash tests/kernels/scenarios/port.sh" || return
