@@ -5,12 +5,21 @@
 #   guest_devices  an array of further QEMU arguments: NICs, and what they are connected to
 #   guest_memory   MiB; guest_cpus
 #   guest_append   further words of the kernel's command line
+#   guest_qemu     an array: QEMU's command; guest_newest_qemu makes it that of build/kernels/qemu
 #   XR_ACCEL       kvm or tcg; else KVM where it works
 
 kernels_here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 kernels_root=$(cd "$kernels_here/../.." && pwd)
 guest_devices=()
+guest_qemu=(qemu-system-x86_64)
 guest_pid=
+
+guest_newest_qemu() {
+  local qemu=$kernels_root/build/kernels/qemu/usr
+  local libraries=$qemu/lib/x86_64-linux-gnu
+  guest_qemu=(env "QEMU_MODULE_DIR=$libraries/qemu" "$qemu/lib64/ld-linux-x86-64.so.2" --library-path "$libraries"
+    "$qemu/bin/qemu-system-x86_64" -L "$qemu/share/qemu" -L "$qemu/share/seabios")
+}
 
 guest_in_netns() {
   if [[ ${guest_netns:-} ]]; then ip netns exec "$guest_netns" "$@"; else "$@"; fi
@@ -36,7 +45,7 @@ guest_start() {
   if [[ $accel == kvm ]]; then cpu=host; else accel=tcg,thread=single,tb-size=512; fi
   # Without a function in between, so that $! is QEMU; it ends with this shell, however that ends.
   [[ ! ${guest_netns:-} ]] || inside=(ip netns exec "$guest_netns")
-  "${inside[@]}" setpriv --pdeathsig KILL qemu-system-x86_64 -name "xdp-roce-$(basename "$kernel")" -machine q35 -accel "$accel" -cpu "$cpu" \
+  "${inside[@]}" setpriv --pdeathsig KILL "${guest_qemu[@]}" -name "xdp-roce-$(basename "$kernel")" -machine q35 -accel "$accel" -cpu "$cpu" \
     -smp "${guest_cpus:-2}" -m "${guest_memory:-3072}" -nodefaults -no-user-config -display none -no-reboot \
     -serial "file:$dir/serial.log" -kernel "$kernel/vmlinuz" -initrd "$dir/initrd" \
     -append "console=ttyS0 panic=-1 mitigations=off nokaslr quiet ${guest_append:-}" -device virtio-rng-pci \

@@ -1,15 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# prepare.sh [--all] NAME...: what the guests of these kernels (kernels.txt) boot from, cached in build/kernels:
+# prepare.sh [--all | --qemu] NAME...: what the guests of these kernels (kernels.txt) boot from, cached in build/kernels:
 #   userland.cpio  Debian 12's tools, with Debian 13's C library, so that libraries of both load; both libxdps,
 #                  with their libbpf and dispatcher objects, in /opt/libxdp/VERSION/{lib,bpf}
 #   more.cpio      what the full run needs besides (--all)
 #   NAME/{vmlinuz,modules.cpio,version}, or NAME/skip with the reason why there is none
+#   qemu/          Debian 13's QEMU with its libraries (--qemu), which emulates more NICs: guest.sh has how it is called
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=$(cd "$here/../.." && pwd)/build/kernels
 . "$here/../../tools/archive.sh"
 [[ ${1:-} == --all ]] && full=1 && shift
+[[ ${1:-} == --qemu ]] && qemu=1 && shift
 mkdir -p "$cache/debs/partial"
 exec 9>"$cache/lock"
 flock 9
@@ -37,17 +39,21 @@ pack() {
 # layer NAME PACKAGE...: unpacks what the packages need and earlier layers do not have.
 unpacked=()
 layer() {
-  local root=$cache/$1 files new=() file dir
+  local root=$cache/$1 files new=() file
   shift
   files=$(archive_closure bookworm "$@") || { why="the guest's packages cannot be had"; return 1; }
   for file in $files; do
     [[ " ${unpacked[*]} " == *" $file "* ]] || new+=("$file")
   done
   unpacked+=("${new[@]}")
-  rm -rf "$root"
-  mkdir -p "$root"/usr/{bin,sbin,lib,lib64}
-  for dir in bin sbin lib lib64; do ln -s "usr/$dir" "$root/$dir"; done
+  empty_root "$root"
   archive_unpack "$root" "${new[@]}" || die "unpacking the guest's packages"
+}
+empty_root() {
+  local dir
+  rm -rf "$1"
+  mkdir -p "$1"/usr/{bin,sbin,lib,lib64}
+  for dir in bin sbin lib lib64; do ln -s "usr/$dir" "$1/$dir"; done
 }
 lean() {
   rm -rf "$1"/usr/share/{doc,man,locale,info,zoneinfo,i18n,common-licenses,lintian,bug,icons,mime,fonts,perl} \
@@ -107,6 +113,19 @@ libxdp() {
   cp -P "$from"/x86_64-linux-gnu/lib{xdp,bpf,elf,z}[.-]*so* "$to/lib/" || die "the libraries of libxdp $version"
 }
 
+# The other suite's QEMU, with all that it loads.
+emulator() {
+  local files list
+  archive_open "$other_suite" || return 1
+  list=$(archive_closure "$other_suite" qemu-system-x86 seabios) || { why="$other_suite's QEMU cannot be had"; return 1; }
+  [[ $(cat "$cache/qemu/made" 2>/dev/null) != "$list" ]] || return 0
+  mapfile -t files <<<"$list"
+  empty_root "$cache/qemu"
+  archive_unpack "$cache/qemu" "${files[@]}" || die "unpacking $other_suite's QEMU"
+  rm -rf "$cache"/qemu/usr/share/{doc,man,locale,perl5}
+  echo "$list" >"$cache/qemu/made"
+}
+
 # kernel NAME SUITE PACKAGE
 kernel() {
   local name=$1 suite=$2 package=$3 dir=$cache/$1 packages files version
@@ -150,10 +169,10 @@ some_modules() {
 }
 
 [[ $(dpkg --print-architecture 2>/dev/null) == amd64 ]] || why="guests are provided for amd64 with Debian's dpkg only"
-[[ ! ${why:-} ]] && userland
-while read -r name suite package; do
+[[ ! ${why:-} ]] && userland && { [[ ! ${qemu:-} ]] || emulator; }
+while read -r name suite package _; do
   [[ $name != \#* && " $* " == *" $name "* ]] || continue
-  if [[ ! -e $cache/userland.cpio ]] || ! kernel "$name" "$suite" "$package"; then
+  if [[ ${why:-} || ! -e $cache/userland.cpio ]] || ! kernel "$name" "$suite" "$package"; then
     mkdir -p "$cache/$name"
     printf '%s\n' "${why:-unknown}" >"$cache/$name/skip"
     echo "$name: skipped: ${why:-unknown}"

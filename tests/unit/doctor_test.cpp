@@ -348,6 +348,30 @@ TEST(ZeroCopy, WhyASocketCopies) {
   EXPECT_EQ(afxdp::known_to_copy(virtio, XdpFeatures{})->message, "virtio_net has no zero-copy");
 }
 
+// Intel's older NICs fill whole kilobytes of a buffer: 2,048 bytes less the kernel's 256 take
+// 1,024.
+TEST(DoctorPort, ChunksOfNicsThatTakeKilobytes) {
+  EXPECT_EQ(afxdp::ChunkLayout::of(1522).chunk, 2048u);
+  EXPECT_EQ(afxdp::ChunkLayout::of(1024, true).chunk, 2048u);
+  for (const uint32_t longest : {1025u, 1522u, 3072u}) {
+    const auto layout = afxdp::ChunkLayout::of(longest, true);
+    EXPECT_EQ(layout.chunk, 4096u) << longest;
+    EXPECT_EQ(layout.received, 1u) << longest;
+    EXPECT_FALSE(layout.several) << longest;
+  }
+  EXPECT_TRUE(afxdp::ChunkLayout::of(3073, true).several);
+  EXPECT_FALSE(afxdp::ChunkLayout::of(3073).several);
+  XdpFeatures has;
+  has.native = has.zero_copy = true;
+  has.zero_copy_frags = 1;
+  EXPECT_FALSE(afxdp::known_to_copy({"eth2", "igb", 1500, 1522}, has));
+  const auto copied = afxdp::known_to_copy({"eth2", "igb", 3500, 3522}, has);
+  ASSERT_TRUE(copied);
+  EXPECT_EQ(copied->message,
+            "igb has no zero-copy for frames in several buffers, as MTU 3500 needs");
+  EXPECT_EQ(copied->hint, "ip link set eth2 mtu 3000");
+}
+
 TEST(DoctorPort, QueuesThatTheDeviceCanHave) {
   PortFacts port = sound_port();
   port.queues = {1, 2};

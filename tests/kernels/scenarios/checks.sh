@@ -7,6 +7,24 @@ export XR_MACHINE=ours # nobody else is in a guest
 
 # An emulated processor is slow; nothing here measures time.
 export XR_PATIENCE=6
+# Instead of a veth: the NICs with the two MACs of $XR_NICS, which are back to back (nics.sh).
+if [[ ${XR_NICS:-} ]]; then
+  wire() {
+    local ns name mac i=0
+    for mac in $XR_NICS; do
+      read -r ns name < <( ((i == 0)) && echo "$tx tx0" || echo "$rx rx0")
+      ip link set "$(ip -j link | jq -r --arg mac "$mac" '.[] | select(.address == $mac).ifname')" netns "$ns" name "$name" ||
+        fail "no NIC has $mac"
+      [[ $2 == 1 || $2 == "$(queues_of "$ns" "$name")" ]] || ip netns exec "$ns" ethtool -L "$name" combined "$2"
+      ip -n "$ns" link set "$name" mtu "$1" promisc on up # captures have MACs of their own
+      i=$((i + 1))
+    done
+    carriers
+  }
+  carriers() { wait_for 15 carrier "$tx" tx0 && wait_for 15 carrier "$rx" rx0 || fail "no carrier"; }
+  carrier() { [[ $(ip -n "$1" -j link show "$2" | jq -r '.[0].operstate') == UP ]]; }
+  queues_of() { ip netns exec "$1" ethtool -l "$2" 2>/dev/null | awk '/^Combined:/ { n = $2 } END { print n ? n : 1 }'; }
+fi
 # tcpdump that reads a file.
 packets() { tcpdump -Z root -n -r "$@" 2>"$scratch/last.tcpdump"; }
 
@@ -42,8 +60,13 @@ check() {
 # Not ours: what the kernel says is on a hook.
 on_hook() { ip -n "$1" -d -j link show "$2" | jq -r '.[0].xdp.prog.id // empty'; }
 hook_mode() { ip -n "$1" link show "$2" | sed -n '1s/.* \(xdp[a-z]*\) .*/\1/p'; }
-# Frames that came in, by the kernel's count: XDP's own drops included.
-came_in() { ip -n "$1" -s -j link show "$2" | jq '.[0].stats64.rx.packets'; }
+# Frames that came in, by the kernel's count: XDP's own drops included. Of a NIC by its own count, where it has one: some drivers do not
+# count what goes to a socket without copying.
+came_in() {
+  local own
+  own=$([[ ! ${XR_NICS:-} ]] || ip netns exec "$1" ethtool -S "$2" 2>/dev/null | awk '/^ *rx_packets:/ { print $2 }')
+  if [[ $own ]]; then echo "$own"; else ip -n "$1" -s -j link show "$2" | jq '.[0].stats64.rx.packets'; fi
+}
 
 # xdp-tools beside us: they need a bpffs, which `ip netns exec` hides.
 in_rx() { nsenter --net="/run/netns/$rx" "$@"; }

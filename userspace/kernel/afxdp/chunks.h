@@ -23,9 +23,9 @@ public:
     uint32_t next = kNone; // the chunk with the frame's next bytes
   };
 
-  // `chunks` of the layout for frames of at most `longest` bytes, FCS not included.
-  ChunkMemory(uint32_t longest, uint32_t chunks)
-      : longest_(longest), layout_(ChunkLayout::of(longest)),
+  // `chunks` of ChunkLayout::of(longest, kilobytes).
+  ChunkMemory(uint32_t longest, uint32_t chunks, bool kilobytes = false)
+      : longest_(longest), layout_(ChunkLayout::of(longest, kilobytes)),
         bits_(static_cast<unsigned>(std::countr_zero(layout_.chunk))), pieces_(chunks) {}
   // Before anything else: the memory itself.
   Status map();

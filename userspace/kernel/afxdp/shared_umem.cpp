@@ -13,8 +13,9 @@
 
 namespace xr::afxdp {
 
-Result<std::unique_ptr<SharedUmem>> SharedUmem::make(uint32_t longest, uint32_t chunks) {
-  std::unique_ptr<SharedUmem> self(new SharedUmem(longest, chunks));
+Result<std::unique_ptr<SharedUmem>> SharedUmem::make(uint32_t longest, uint32_t chunks,
+                                                     bool kilobytes) {
+  std::unique_ptr<SharedUmem> self(new SharedUmem(longest, chunks, kilobytes));
   raise_memlock();
   XR_TRY(self->map());
   xsk_umem_config config{};

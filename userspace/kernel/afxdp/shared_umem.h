@@ -22,7 +22,8 @@ namespace xr::afxdp {
 class SharedUmem : public ChunkMemory {
 public:
   // Maps its memory.
-  static Result<std::unique_ptr<SharedUmem>> make(uint32_t longest, uint32_t chunks);
+  static Result<std::unique_ptr<SharedUmem>> make(uint32_t longest, uint32_t chunks,
+                                                  bool kilobytes);
   ~SharedUmem();
 
 private:

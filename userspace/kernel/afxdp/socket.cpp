@@ -40,7 +40,8 @@ bool has_carrier(const std::string &ifname) {
 } // namespace
 
 Socket::Socket(const SocketOptions &options)
-    : options_(options), layout_(ChunkLayout::of(options.longest)), slot_bytes_(layout_.slot()),
+    : options_(options), layout_(ChunkLayout::of(options.longest, options.kilobytes)),
+      slot_bytes_(layout_.slot()),
       chunk_bits_(static_cast<unsigned>(std::countr_zero(layout_.chunk))) {}
 
 void Socket::close() {
@@ -161,7 +162,7 @@ uint32_t Socket::chunks(const SocketOptions &options) {
 }
 
 uint64_t Socket::memory(const SocketOptions &options) {
-  const ChunkLayout layout = ChunkLayout::of(options.longest);
+  const ChunkLayout layout = ChunkLayout::of(options.longest, options.kilobytes);
   return uint64_t{layout.chunk} * (options.slots * layout.pieces + chunks(options));
 }
 

@@ -35,6 +35,7 @@ struct SocketOptions {
   uint32_t slots = 1024;   // frames that may be in transmission
   uint32_t receive = 4096; // frames of the RX ring; 0: send only
   uint32_t rx_ring = 0;    // buffers of the driver's RX ring, which zero-copy must fill
+  bool kilobytes = false;  // takes_kilobytes()
   bool copy = false;       // copy mode, even if the driver has zero-copy
 };
 

@@ -50,13 +50,16 @@ UmemArea::~UmemArea() {
     munmap(bytes_, size_);
 }
 
-ChunkLayout ChunkLayout::of(uint32_t longest) {
+ChunkLayout ChunkLayout::of(uint32_t longest, bool kilobytes) {
+  const auto room = [&](uint32_t chunk) {
+    return kilobytes ? (chunk - kKernelHeadroom) / 1024 * 1024 : chunk - kKernelHeadroom;
+  };
   ChunkLayout result;
-  result.chunk = longest <= kHalfPage - kKernelHeadroom ? kHalfPage : kPage;
+  result.chunk = longest <= room(kHalfPage) ? kHalfPage : kPage;
   result.pieces = (longest + result.chunk - 1) / result.chunk;
-  if (longest > result.chunk - kKernelHeadroom)
-    result.received = (longest + kMetadata - 1) / (result.chunk - kKernelHeadroom) + 1;
-  result.several = longest > result.chunk - kKernelHeadroom;
+  result.several = longest > room(result.chunk);
+  if (result.several)
+    result.received = (longest + kMetadata - 1) / room(result.chunk) + 1;
   return result;
 }
 

@@ -36,8 +36,9 @@ struct ChunkLayout {
   uint32_t received = 1; // chunks per received frame of the maximum length, with XDP metadata
   bool several = false;  // sent or received frames may be in several chunks
 
-  // The layout for frames of at most `longest` bytes, FCS not included.
-  static ChunkLayout of(uint32_t longest);
+  // The layout for frames of at most `longest` bytes, FCS not included. `kilobytes`: the NIC fills
+  // whole kilobytes of a chunk only (takes_kilobytes()).
+  static ChunkLayout of(uint32_t longest, bool kilobytes = false);
   // Bytes reserved for a frame to be sent.
   uint32_t slot() const { return chunk * pieces; }
 };

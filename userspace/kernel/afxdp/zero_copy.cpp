@@ -19,6 +19,10 @@ std::string name(const ZeroCopyPort &port) {
 
 } // namespace
 
+bool takes_kilobytes(const std::string &driver) {
+  return driver == "igb" || driver == "igc" || driver == "ixgbe";
+}
+
 uint32_t zero_copy_ring(const std::string &ifname, const Result<host::XdpFeatures> &xdp) {
   if (xdp && !xdp.get().zero_copy)
     return 0;
@@ -31,10 +35,11 @@ std::optional<Error> known_to_copy(const ZeroCopyPort &port, const Result<host::
     return {};
   if (!xdp.get().zero_copy)
     return Error{name(port) + " has no zero-copy"};
-  if (xdp.get().zero_copy_frags == 1 && afxdp::ChunkLayout::of(port.longest).several)
+  const bool kilobytes = takes_kilobytes(port.driver);
+  if (xdp.get().zero_copy_frags == 1 && afxdp::ChunkLayout::of(port.longest, kilobytes).several)
     return Error{fmt::format("{} has no zero-copy for frames in several buffers, as MTU {} needs",
                              name(port), port.mtu),
-                 fmt::format("ip link set {} mtu 3500", port.ifname)};
+                 fmt::format("ip link set {} mtu {}", port.ifname, kilobytes ? 3000 : 3500)};
   return {};
 }
 
@@ -58,6 +63,7 @@ Result<ZeroCopyTrial> try_zero_copy(const ZeroCopyPort &port,
   afxdp::SocketOptions options;
   options.ifname = port.ifname;
   options.longest = port.longest;
+  options.kilobytes = takes_kilobytes(port.driver);
   options.slots = options.receive = 64;
   options.rx_ring = zero_copy_ring(port.ifname, xdp);
   auto socket = XR_TRY(afxdp::Socket::open(options));

@@ -15,6 +15,10 @@ namespace xr::afxdp {
 // zero-copy, or reports neither zero-copy nor a ring. In the thread's network namespace.
 uint32_t zero_copy_ring(const std::string &ifname, const Result<host::XdpFeatures> &xdp);
 
+// Whether the NIC's receive buffers are whole kilobytes: with less room in a chunk, its driver cuts
+// a frame in two without a word (igb, igc), or loses it (ixgbe's 82599).
+bool takes_kilobytes(const std::string &driver);
+
 struct ZeroCopyPort {
   std::string ifname, driver;
   uint32_t mtu = 0;

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "datapath/join.h"
+#include "datapath/link_restart.h"
 #include "datapath/lock.h"
 #include "datapath/log.h"
 #include "datapath/prepare.h"
@@ -80,6 +81,7 @@ Status put_on(const Place &place, const Bpffs &bpffs, const PortStatus &port,
     if (auto done = count_with(*one_with, options.one_with, config); !done)
       return done;
   }
+  const LinkRestart restart({place.ifindex});
   auto joined =
       XR_TRY(join_hook(port, pins, config, options, one_with ? &*one_with : nullptr, notes));
   if (bpf_obj_pin(joined.object.program_fd(), pins.path(Pins::kProgram).c_str()) < 0)
@@ -87,6 +89,7 @@ Status put_on(const Place &place, const Bpffs &bpffs, const PortStatus &port,
   if (auto done = pins.record(Pins::kAlone, joined.alone); !done)
     return done;
   undo.disarm();
+  restart.wait(notes);
   return {};
 }
 

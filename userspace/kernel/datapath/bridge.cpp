@@ -12,6 +12,7 @@
 
 #include "datapath/exchange.h"
 #include "datapath/join.h"
+#include "datapath/link_restart.h"
 #include "datapath/lock.h"
 #include "datapath/log.h"
 #include "datapath/object.h"
@@ -156,9 +157,11 @@ Result<BridgeReport> bridge(const std::string &a, const std::string &b, const st
   const auto inside = XR_TRY(ready[0].place.netns->enter());
   BridgeEnd first(std::move(ready[0]), bpffs), second(std::move(ready[1]), bpffs);
   const host::Netns &where = *first.ready.place.netns;
+  const LinkRestart restart({first.ifindex(), second.ifindex()});
   XR_TRY(build(first, second, options, report.notes));
   first.undo.disarm();
   second.undo.disarm();
+  restart.wait(report.notes);
   // After both programs are attached: attaching changes some offloads.
   report.troubles = XR_TRY(bridge_preflight(where, a, b, mode_of(options) == Mode::Skb, fix));
   for (const BridgeEnd *end : {&first, &second}) {

@@ -95,6 +95,7 @@ Result<std::vector<std::unique_ptr<afxdp::Socket>>> Session::sockets(const Queue
   afxdp::SocketOptions options;
   options.ifname = port.ifname;
   options.longest = port.longest();
+  options.kilobytes = afxdp::takes_kilobytes(port.driver);
   options.copy = queues.copy || skb_mode;
   options.receive = steering ? queues.receive : 0;
   options.rx_ring = afxdp::zero_copy_ring(port.ifname, xdp);

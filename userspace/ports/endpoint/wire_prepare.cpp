@@ -131,7 +131,7 @@ Status WireRun::State::read_ports() {
 // What the rules and links that are there now hold at most, at the rates that are known. Error: not
 // enough memory for it.
 Status WireRun::State::size_memory() {
-  const auto layout = afxdp::ChunkLayout::of(std::max(facts[0].longest(), facts[1].longest()));
+  const auto layout = afxdp::ChunkLayout::of(longest(), kilobytes());
   wire::MemoryLimits limits{.buffer = layout.chunk,
                             .given = request.memory,
                             .smallest = kLeastMemory,
@@ -204,9 +204,8 @@ Result<bool> WireRun::State::must_copy() {
 
 Status WireRun::State::open_sockets() {
   const auto inside = XR_TRY(host::enter_netns(request.netns));
-  const uint32_t longest = std::max(facts[0].longest(), facts[1].longest());
   umem = XR_TRY(afxdp::SharedUmem::make(
-      longest, static_cast<uint32_t>(memory.buffers[0] + memory.buffers[1])));
+      longest(), static_cast<uint32_t>(memory.buffers[0] + memory.buffers[1]), kilobytes()));
   auto copies = XR_TRY(must_copy());
   for (unsigned i = 0; i < kPorts; i++) {
     const uint32_t queues = request.queues ? request.queues : facts[i].queues;

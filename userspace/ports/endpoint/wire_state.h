@@ -2,6 +2,7 @@
 // What a run of `wire` has: wire_prepare.cpp makes it, wire.cpp drives it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "afxdp/shared_umem.h"
+#include "afxdp/zero_copy.h"
 #include "datapath/wire_ports.h"
 #include "endpoint/port_carrier.h"
 #include "endpoint/port_facts.h"
@@ -28,6 +30,11 @@ inline constexpr unsigned kPorts = datapath::WirePorts::kPorts;
 struct WireRun::State {
   WireRequest request;
   std::array<PortFacts, kPorts> facts;
+  // Of the frames and the UMEM, which both ports share.
+  uint32_t longest() const { return std::max(facts[0].longest(), facts[1].longest()); }
+  bool kilobytes() const {
+    return afxdp::takes_kilobytes(facts[0].driver) || afxdp::takes_kilobytes(facts[1].driver);
+  }
   std::optional<datapath::WirePorts> ports;
   std::unique_ptr<afxdp::SharedUmem> umem;
   std::array<std::vector<std::unique_ptr<afxdp::ForwardSocket>>, kPorts> sockets;

@@ -1,0 +1,104 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# nics.sh [--all] [--write-table] [DRIVER...]: drivers that are not veth: boots a kernel with two NICs of each DRIVER (igb, e1000e, vmxnet3,
+# virtio_net), which Debian 13's QEMU emulates and joins back to back, and runs scenarios/port.sh and scenarios/nic.sh on each pair. Without
+# a word: what CI tries, igb and the newest kernel. --all: all of it, with 6.12 too. Results, a line each, in build/test/nics/results.tsv, as run.sh has them, with the
+# driver in place of libxdp's version; --write-table: as a table in docs/kernels.md.
+# XR_CHECKS: only these.
+set -uo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$here/guest.sh"
+root=$kernels_root
+out=$root/build/test/nics
+all='' page='' drivers=()
+for word; do
+  case $word in
+    --all) all=yes ;;
+    --write-table) page=$root/docs/kernels.md ;;
+    *) drivers+=("$word") ;;
+  esac
+done
+kernels=(nics)
+[[ ! $all ]] || kernels+=(nics-6.12)
+if ((!${#drivers[@]})); then
+  if [[ $all ]]; then drivers=(igb e1000e vmxnet3 virtio_net); else drivers=(igb); fi
+fi
+quick="attach_empty attach_rules capture_alone send_zero_copy respond_zero_copy hardware_time"
+mkdir -p "$out"
+results=$out/results.tsv
+: >"$results"
+
+# result KIND KERNEL DRIVER SCENARIO CHECK SECONDS REASON
+result() {
+  local IFS=$'\t'
+  printf '%s\n' "$*" >>"$results"
+  [[ $1 == pass ]] || printf '%s\n' "$2, $3: $5: $1: ${7:-}"
+}
+
+# The devices of QEMU, joined by datagrams: all frames pass, those for bridges (PFC, LLDP) too.
+declare -A device=([igb]=igb [e1000e]=e1000e [vmxnet3]=vmxnet3
+  [virtio_net]=virtio-net-pci,csum=off,gso=off,guest_csum=off,host_tso4=off,guest_tso4=off,host_tso6=off,guest_tso6=off,mrg_rxbuf=on,host_mtu=9000,disable-legacy=on,iommu_platform=on)
+nics() {
+  local i=0 driver end
+  guest_devices=()
+  for driver in "${drivers[@]}"; do
+    for end in 0 1; do
+      guest_devices+=(-netdev "dgram,id=$driver$end,local.type=unix,local.path=$dir/$driver$end.sock,remote.type=unix,remote.path=$dir/$driver$((1 - end)).sock"
+        -device "${device[$driver]},netdev=$driver$end,mac=$(mac_of $i),romfile=")
+      i=$((i + 1))
+    done
+  done
+}
+mac_of() { printf '52:54:00:cc:00:%02x' "$1"; }
+
+# in_nics DRIVER NUMBER SCENARIO SECONDS CHECK...
+in_nics() {
+  local driver=$1 first=$((2 * $2)) scenario=$3 seconds=$4 log=$dir/$1-$3.log status=0 kind check took reason
+  shift 4
+  timeout $((seconds + 60)) python3 -I "$here/client.py" "$guest_port" run - >"$log" 2>&1 <<S || status=$?
+export LD_LIBRARY_PATH=/opt/libxdp/$libxdp/lib LIBXDP_OBJECT_PATH=/opt/libxdp/$libxdp/bpf
+export XDP_ROCE=$root/build/release/userspace/cli/xdp-roce XR_REPLAY=$root/build/release/tests/e2e/replay
+export XR_DATA=$root/tests/data XR_BUILD=$root/build/release XR_NICS="$(mac_of $first) $(mac_of $((first + 1)))" XR_DRIVER=$driver
+cd $root && timeout --kill-after=20 $seconds bash tests/kernels/scenarios/$scenario.sh $*
+S
+  while IFS=$'\t' read -r _ kind check took reason; do
+    result "$kind" "$name" "$driver" "$scenario" "$check" "$took" "$reason"
+  done < <(grep -a $'^RESULT\t' "$log")
+  grep -aqx END "$log" || result fail "$name" "$driver" "$scenario" "$scenario" 0 \
+    "ended early (status $status): $({ guest_panic || tail -n 1 "$log"; } | cut -c -200)"
+  kill -0 "$guest_pid" 2>/dev/null
+}
+
+# on KERNEL, in a subshell of its own
+on() {
+  local kernel=$1 i libxdp begun=$SECONDS
+  dir=$out/$kernel name=$kernel
+  mkdir -p "$dir"
+  rm -f "$dir"/*.{log,sock}
+  if [[ -e $root/build/kernels/$kernel/skip ]]; then
+    result skip "$kernel" - - boot 0 "$(cat "$root/build/kernels/$kernel/skip")"
+    return
+  fi
+  name=$(grep -oE '^[0-9]+\.[0-9]+' "$root/build/kernels/$kernel/version")
+  trap guest_stop EXIT
+  trap 'exit 143' INT TERM HUP
+  guest_newest_qemu
+  nics
+  guest_boot "$kernel" "$dir" 300 "$out/payload.cpio" || { result fail "$name" - - boot 0 "$guest_note"; return; }
+  result pass "$name" - - boot $((SECONDS - begun)) "$guest_note"
+  libxdp=$(guest_run - <<<'ls /opt/libxdp | sort -V | head -n 1')
+  for i in "${!drivers[@]}"; do
+    # shellcheck disable=SC2086 # names of checks
+    if [[ ${XR_CHECKS:-} || ! $all ]]; then
+      in_nics "${drivers[i]}" "$i" nic 900 ${XR_CHECKS:-$quick} || return
+    else
+      in_nics "${drivers[i]}" "$i" port 1800 || return
+      in_nics "${drivers[i]}" "$i" nic 1800 || return
+    fi
+  done
+}
+
+"$here/prepare.sh" --qemu "${kernels[@]}" >"$out/prepare.log" 2>&1 || { tail -n 20 "$out/prepare.log"; exit 1; }
+bash "$here/payload.sh" "$out/payload.cpio" || { echo "the payload cannot be made"; exit 1; }
+for kernel in "${kernels[@]}"; do (on "$kernel"); done
+! grep -q '^fail' "$results"
