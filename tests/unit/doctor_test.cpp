@@ -471,7 +471,12 @@ TEST(DoctorReceive, WhatCouldBeBetter) {
          in_box + "ethtool -G eth7 rx 1024");
   expect(checks, "rss", CheckVerdict::Warn, "ports are not hashed",
          in_box + "ethtool -N eth7 rx-flow-hash udp4 sdfn");
-  expect(checks, "steering", CheckVerdict::Unknown, "1 flow rule set; whether");
+  expect(checks, "steering", CheckVerdict::Unknown, "1 flow rule set; whether",
+         "doctor eth7 --try");
+  port.flow_rule = Status();
+  expect(check(port), "steering", CheckVerdict::Ok, "--steer works", "respond eth7 --steer");
+  port.flow_rule = Status(Error{"refused", "ethtool -X eth7 equal 1"});
+  expect(check(port), "steering", CheckVerdict::Info, "refused", "ethtool -X eth7 equal 1");
   EXPECT_TRUE(find(checks, "lro").text.empty()); // "frames" has it
   port.receive.hashes_ports.reset();
   expect(check(port), "rss", CheckVerdict::Info, "not known");

@@ -38,7 +38,7 @@ void describe(Command command, Args &args) {
       .check(one_of({"v1", "v2"}));
   command.add_flag("--try", question.try_port,
                    "Try zero-copy on the port: the driver restarts a queue, so that frames of the "
-                   "port's traffic may be lost");
+                   "port's traffic may be lost; and a flow rule, which is removed");
   command.add_flag(
       "--fix", question.fix,
       "Change what hides frames from XDP: LRO, stripped VLAN tags; nothing that resets "

@@ -132,12 +132,19 @@ public:
     if (!receive_.flow_rules)
       return none("steering", "flow rules");
     const std::string set = counted(*receive_.flow_rules, "flow rule") + " set";
+    if (facts_.flow_rule && *facts_.flow_rule)
+      return add("steering", CheckVerdict::Ok,
+                 set + "; one for UDP port 4791 was taken, and is removed: --steer works",
+                 facts_.our(fmt::format("respond {} --steer", facts_.link.ifname)));
     if (facts_.features && !on("rx-ntuple-filter"))
       return add("steering", CheckVerdict::Info, set + "; they are off",
                  command("ethtool -K {} ntuple on"));
+    if (facts_.flow_rule)
+      return add("steering", CheckVerdict::Info, facts_.flow_rule->error().message,
+                 facts_.flow_rule->error().hint);
     add("steering", CheckVerdict::Unknown,
         set + "; whether the driver takes one for a UDP port is known by trying",
-        command("ethtool -N {} flow-type udp4 dst-port 4791 action 0"));
+        facts_.this_command() + " --try");
   }
 
 private:

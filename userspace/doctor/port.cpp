@@ -43,8 +43,11 @@ Result<PortFacts> read_port(const PortName &name, bool try_port, bool fix) {
   port.receive = host::read_receive_settings(host::ethtool_of(name.ifname));
   port.hook = datapath::read_hook(port.link.ifindex);
   port.pfc = host::read_pfc(name.ifname);
-  if (try_port)
+  if (try_port) {
     port.zero_copy = afxdp::try_zero_copy(port.zero_copy_port(), port.xdp);
+    const auto rules = host::FlowRules::make({name, port.link.driver, ROCE_UDP_PORT, 0});
+    port.flow_rule = rules ? Status() : Status(rules.error());
+  }
   return port;
 }
 

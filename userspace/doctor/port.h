@@ -15,6 +15,7 @@
 #include "host/command.h"
 #include "host/dcb.h"
 #include "host/files.h"
+#include "host/flow_rules.h"
 #include "host/link.h"
 #include "host/netdev_family.h"
 #include "host/placement.h"
@@ -42,6 +43,7 @@ struct PortFacts {
   std::optional<Result<afxdp::ZeroCopyTrial>> zero_copy; // unset: not tried
   Result<host::Features> features = Error{};
   host::ReceiveSettings receive;
+  std::optional<Status> flow_rule; // of a trial; unset: not tried
   DeviceFacts device;
   Result<datapath::Hook> hook = Error{};
   Result<host::Pfc> pfc = Error{};
@@ -56,8 +58,8 @@ struct PortFacts {
   std::string command(const std::string &line) const { return host::command_in(netns, line); }
 };
 
-// `try_port`: tries zero-copy, which may lose frames of the port. `fix`: repairs what hides frames.
-// Error: no such interface or namespace.
+// `try_port`: tries zero-copy, which may lose frames of the port, and a flow rule. `fix`: repairs
+// what hides frames. Error: no such interface or namespace.
 Result<PortFacts> read_port(const PortName &port, bool try_port = false, bool fix = false);
 // Reads `device`; `own_sys`: /sys has the port, which is not in another namespace.
 void read_device(const host::Files &files, bool own_sys, PortFacts &port);

@@ -17,6 +17,7 @@
 #include "endpoint/port_facts.h"
 #include "endpoint/wire.h"
 #include "endpoint/wire_direction.h"
+#include "host/flow_rules.h"
 #include "host/placement.h"
 #include "wire/memory_needs.h"
 
@@ -29,6 +30,7 @@ struct WireRun::State {
   WireRequest request;
   std::array<PortFacts, kPorts> facts;
   std::optional<datapath::WirePorts> ports;
+  std::vector<host::FlowRules> flow_rules; // WireRequest::steer
   std::unique_ptr<afxdp::SharedUmem> umem;
   std::array<std::vector<std::unique_ptr<afxdp::ForwardSocket>>, kPorts> sockets;
   std::array<WirePortCounts *, kPorts> counts{};
