@@ -56,7 +56,22 @@ if ip netns exec "$tx" ethtool -k tx0 | grep -q '^tx-vlan-offload: on'; then
   bash -c "$hint" || fail "the hint does not work: $hint"
   doctor rx0
   assert_eq ok "$(status_of frames)" "after: $hint"
+  # --fix runs what the hint says, once.
+  ip netns exec "$tx" ethtool -K tx0 txvlan on tx-vlan-stag-hw-insert on
+  doctor rx0 --fix || fail "--fix: $(cat "$scratch/last.err")"
+  text_of fixed | grep -qF "changed, as \`$hint\` does" || fail "--fix does not say what it did: $(text_of fixed)"
+  grep -q '1 setting changed' "$scratch/last.err" || fail "--fix: $(cat "$scratch/last.err")"
+  assert_eq ok "$(status_of frames)" "after --fix"
+  ip netns exec "$tx" ethtool -k tx0 | grep -q '^tx-vlan-offload: off' || fail "--fix changes nothing"
+  doctor rx0 --fix
+  grep -q '0 settings changed' "$scratch/last.err" || fail "a second --fix: $(cat "$scratch/last.err")"
 fi
+misused '--fix needs IF' "$XDP_ROCE" doctor --fix
+# How frames come in: a veth is no device, and its driver has none of this.
+for what in numa interrupts coalescing rss steering; do
+  assert_eq info "$(status_of $what)" "$what of a veth"
+  text_of $what | grep -q '^no ' || fail "$what: $(text_of $what)"
+done
 ip -n "$tx" link set tx0 down
 doctor rx0 || fail "a link that is down is no failure"
 assert_eq warn "$(status_of link)" "link whose other end is down"

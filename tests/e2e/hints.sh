@@ -253,6 +253,7 @@ PLACES = {
     "endpoint/wire_prepare.cpp": (1, "#shows the queues"),
     "experiment/flows.cpp": (1, "#plugins.sh runs cc list"),
     "rate/plugin.cpp": (1, "#commands.sh runs --help of every command"),
+    "host/flow_rules.cpp": (4, "#needs a NIC with flow rules: flow_rules_test"),
     "host/link.cpp": (1, "#a driver that leaves a setting as it is"),
     "host/netns.cpp": (2, "#commands.sh: shows the interfaces"),
     "host/roce_mode.cpp": (2, "#doctor.sh: no RDMA device here"),

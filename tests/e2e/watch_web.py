@@ -121,26 +121,19 @@ def checks(page, width, scheme, counters, streams):
         yield f"the background is {back}"
     page.wait("""(() => { const of = document.querySelector('#rate canvas'); return of.getContext('2d').getImageData(0, 0, of.width, of.height).data.some((byte, i) => i % 4 === 3 && byte); })()""")
     # Keys: a stream, its numbers, and back; counts from now on; the list of keys.
-    page.key("ArrowDown")
-    if page.value("document.activeElement.dataset.stream === document.querySelector('#streams tbody tr').dataset.stream") is not True:
-        yield "Down does not go to the first stream"
-    page.key("Enter")
-    if page.value("!detail.hidden && detail.querySelector('[data-key=packets]').dataset.value") != str(streams["streams"][0]["packets"]):
-        yield "Enter does not show the numbers of the stream"
-    page.key("Escape")
-    if not page.value("detail.hidden"):
-        yield "Escape does not close the stream"
-    page.key("z")
-    if page.value("tiles.querySelector('[data-key=frames]').dataset.value") != "0":
-        yield "z does not count from now on"
-    page.key("z")
-    page.key("?")
-    if not page.value("keys.open"):
-        yield "? does not list the keys"
-    page.key("p")
-    if page.value("state.textContent") != "paused":
-        yield "p does not pause"
-    page.key("p")
+    packets = streams["streams"][0]["packets"]
+    for key, expression, not_so in (
+            ("ArrowDown", "document.activeElement.dataset.stream === document.querySelector('#streams tbody tr').dataset.stream", "go to the first stream"),
+            ("Enter", f"!detail.hidden && detail.querySelector('[data-key=packets]').dataset.value === '{packets}'", "show the numbers of the stream"),
+            ("Escape", "detail.hidden", "close the stream"),
+            ("z", "tiles.querySelector('[data-key=frames]').dataset.value === '0'", "count from now on"),
+            ("z", "tiles.querySelector('[data-key=frames]').dataset.value !== '0'", "count from the start again"),
+            ("?", "keys.open", "list the keys"),
+            ("p", "state.textContent === 'paused'", "pause"),
+            ("p", "state.textContent !== 'paused'", "resume")):
+        page.key(key)
+        if page.value(expression) is not True:
+            yield f"{key} does not {not_so}"
     outline = page.value("(pause.focus({ focusVisible: true }), getComputedStyle(pause).outlineStyle)")
     if outline == "none":
         yield "the focus is not visible"

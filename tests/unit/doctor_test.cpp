@@ -249,6 +249,14 @@ PortFacts sound_port() {
   port.features = host::Features{{"rx-gro", true}, {"rx-vlan-filter", true}};
   port.hook = datapath::Hook{};
   port.troubles = std::vector<datapath::Trouble>{};
+  port.receive = {.coalescing = Coalescing{.rx_frames = 1},
+                  .rings = Rings{1024, 1024, 512, 8192},
+                  .rss = std::vector<uint32_t>{0, 1, 2, 3, 0, 1, 2, 3},
+                  .hashes_ports = true,
+                  .flow_rules = 2};
+  port.device.topology.port_node = 1;
+  port.device.topology.nodes = {{0, 0}, {1, 0}, {2, 1}, {3, 1}, {6, 1}};
+  port.device.interrupts = {{0, "61", {2}}, {1, "62", {3}}, {2, "63", {0, 1, 2, 3}}};
   return port;
 }
 
@@ -260,7 +268,8 @@ Checks check(const PortFacts &port) {
 
 TEST(DoctorPort, AllIsWell) {
   for (const Check &one : check(sound_port()))
-    EXPECT_TRUE(one.verdict == CheckVerdict::Ok || one.name == "promiscuous" || one.name == "peer")
+    EXPECT_TRUE(one.verdict == CheckVerdict::Ok || one.name == "promiscuous" ||
+                one.name == "peer" || one.name == "steering")
         << one.name << ": " << one.text;
 }
 
@@ -437,6 +446,98 @@ TEST(DoctorPort, HintsEnterItsNamespace) {
   expect(check(port), "promiscuous", CheckVerdict::Ok, "");
   EXPECT_EQ(port.command("ethtool -K eth7 gro on"),
             "nsenter --net=/run/netns/box ethtool -K eth7 gro on"); // ethtool takes no namespace
+}
+
+TEST(DoctorPort, WhatFixChanged) {
+  PortFacts port = sound_port();
+  port.troubles = std::vector<datapath::Trouble>{
+      {"eth7", "eth7 has rx-lro on", "ethtool -K eth7 rx-lro off", true, true}};
+  const Checks checks = check(port);
+  expect(checks, "fixed", CheckVerdict::Ok, "changed, as `ethtool -K eth7 rx-lro off` does");
+  expect(checks, "frames", CheckVerdict::Ok, "as they come");
+}
+
+TEST(DoctorReceive, WhatIsThere) {
+  const Checks checks = check(sound_port());
+  expect(checks, "numa", CheckVerdict::Ok, "NUMA node 1, with processors 2-3,6");
+  expect(checks, "interrupts", CheckVerdict::Ok, "queue 0 on 2, queue 1 on 3, queue 2 on 0-3",
+         "echo 2 >/proc/irq/61/smp_affinity_list");
+  expect(checks, "coalescing", CheckVerdict::Ok, "rx-usecs 0, rx-frames 1, adaptive rx off");
+  expect(checks, "rings", CheckVerdict::Ok, "receive 1024 of at most 1024, transmit 512 of 8192");
+  expect(checks, "lro", CheckVerdict::Ok, "off");
+  expect(checks, "rss", CheckVerdict::Ok, "8 entries of its table: queue 0-3; UDP ports are hashed",
+         "ethtool -X eth7 equal 1");
+  expect(checks, "steering", CheckVerdict::Info, "2 flow rules set; they are off",
+         "ethtool -K eth7 ntuple on");
+  EXPECT_TRUE(find(checks, "rps").text.empty());
+}
+
+TEST(DoctorReceive, WhatCouldBeBetter) {
+  PortFacts port = sound_port();
+  port.netns = "box";
+  const std::string in_box = "nsenter --net=/run/netns/box ";
+  port.receive.coalescing = Coalescing{8, 128, true, false};
+  port.receive.rings->rx = 512;
+  port.receive.hashes_ports = false;
+  port.receive.flow_rules = 1;
+  port.features = Features{{"rx-ntuple-filter", true}, {"rx-gro-hw", true}};
+  port.device.interrupts[1].processors = {0};
+  port.device.packet_steering = {"/sys/class/net/eth7/queues/rx-0/rps_cpus"};
+  const Checks checks = check(port);
+  expect(checks, "interrupts", CheckVerdict::Warn, "another NUMA node serve queue 1: queue 0 on 2",
+         "echo 2-3,6 >/proc/irq/62/smp_affinity_list");
+  expect(checks, "rps", CheckVerdict::Info, "nothing for XDP",
+         "echo 0 >/sys/class/net/eth7/queues/rx-0/rps_cpus");
+  expect(checks, "coalescing", CheckVerdict::Info,
+         "rx-usecs 8, rx-frames 128, adaptive rx on and tx off: a frame may wait",
+         in_box + "ethtool -C eth7 adaptive-rx off rx-usecs 0");
+  expect(checks, "rings", CheckVerdict::Info, "resets the port",
+         in_box + "ethtool -G eth7 rx 1024");
+  expect(checks, "rss", CheckVerdict::Warn, "ports are not hashed",
+         in_box + "ethtool -N eth7 rx-flow-hash udp4 sdfn");
+  expect(checks, "steering", CheckVerdict::Unknown, "1 flow rule set; whether",
+         "doctor eth7 --try");
+  port.flow_rule = Status();
+  expect(check(port), "steering", CheckVerdict::Ok, "--steer works", "respond eth7 --steer");
+  port.flow_rule = Status(Error{"refused", "ethtool -X eth7 equal 1"});
+  expect(check(port), "steering", CheckVerdict::Info, "refused", "ethtool -X eth7 equal 1");
+  EXPECT_TRUE(find(checks, "lro").text.empty()); // "frames" has it
+  port.receive.hashes_ports.reset();
+  expect(check(port), "rss", CheckVerdict::Info, "not known");
+  port.receive.rss = {0, 0};
+  expect(check(port), "rss", CheckVerdict::Ok, "queue 0, where all RoCE arrives");
+}
+
+TEST(DoctorReceive, WhatADriverHasNot) {
+  PortFacts port = sound_port();
+  port.receive = {};
+  port.device = {};
+  for (const char *name : {"numa", "interrupts", "coalescing", "rings", "rss", "steering"})
+    expect(check(port), name, CheckVerdict::Info, "no ");
+}
+
+TEST_F(Tree, DeviceOfAPort) {
+  const std::string device = "/sys/bus/pci/devices/0000:08:00.0/";
+  const std::string queues = "/sys/class/net/eth7/queues/";
+  put(device + "numa_node", "1");
+  put("/sys/devices/system/node/node1/cpulist", "2-3");
+  for (const auto &[number, name] : {std::pair{"61", "mlx5_comp1@pci"}, {"62", "mlx5_comp0@pci"}}) {
+    put(device + "msi_irqs/" + number, "msix");
+    put(std::string("/sys/kernel/irq/") + number + "/actions", name);
+    put(std::string("/proc/irq/") + number + "/smp_affinity_list", "0-7");
+  }
+  put(queues + "rx-0/rps_cpus", "00000000,00000000");
+  put(queues + "rx-1/rps_cpus", "00000000,00000002");
+  PortFacts port = sound_port();
+  port.link.bus = "0000:08:00.0";
+  read_device(files(), true, port);
+  EXPECT_EQ(port.device.topology.port_node, 1);
+  ASSERT_EQ(port.device.interrupts.size(), 2U);
+  EXPECT_EQ(port.device.interrupts[0].number, "62");
+  EXPECT_EQ(port.device.interrupts[1].processors.size(), 8U);
+  EXPECT_EQ(port.device.packet_steering, std::vector<std::string>{queues + "rx-1/rps_cpus"});
+  read_device(files(), false, port);
+  EXPECT_TRUE(port.device.packet_steering.empty());
 }
 
 TEST(DoctorPort, WhoIsOnTheHook) {

@@ -11,7 +11,7 @@
 #include "analysis/job_follower.h"
 #include "native/native_datapath.h"
 #include "sanitized.h"
-#include "unit/frames.h"
+#include "unit/job_frames.h"
 
 namespace xr::test::job_follower_test {
 namespace {
@@ -31,18 +31,9 @@ public:
     for (const Timed &timed : frames_) {
       for (; read_ + every < timed.ns; read_ += every)
         follower.add(port_.job(), read_ + every);
-      const Frame built = FrameBuilder(timed.opcode)
-                              .from(timed.from)
-                              .to(timed.to)
-                              .qp(0x100u + timed.from)
-                              .psn(psns_[{timed.from, timed.to}]++)
-                              .payload(1024)
-                              .build();
-      CapturedFrame frame{};
-      frame.data = built.bytes.data();
-      frame.captured = static_cast<uint32_t>(built.bytes.size());
-      frame.length = built.length;
-      frame.time_ns = timed.ns;
+      const Frame built =
+          job_frame(timed.opcode, timed.from, timed.to, psns_[{timed.from, timed.to}]++, 1024);
+      const CapturedFrame frame = captured(built, timed.ns);
       analyzer.frame(frame);
       port_.frame({.data = built.bytes.data(),
                    .captured = frame.captured,

@@ -8,6 +8,7 @@
 
 #include "job/collective.h"
 #include "progress/progress.h"
+#include "progress/summary.h"
 #include "simulate/fluid.h"
 #include "simulate/simulation.h"
 #include "wire/link_words.h"
@@ -19,6 +20,7 @@ using job::Collective;
 using job::Job;
 using job::Need;
 using job::Operation;
+using progress::Way;
 
 constexpr uint64_t kGbit = 1'000'000'000, kDelay = 500;
 // RoCEv2 over IPv4: Ethernet 14, IPv4 20, UDP 8, BTH 12, iCRC 4; RETH 16, immediate 4 (IBA vol. 1).
@@ -467,6 +469,44 @@ TEST(JobProgressTest, ProcessorsTakeTurns) {
   EXPECT_EQ(progress.times(b).complete, 130U);
   EXPECT_EQ(progress.times(c).complete, 105U);
   EXPECT_EQ(progress.times(begun).complete, 110U);
+}
+
+// Two ranks that compute in turn, more often than a step has spans: these are parts of the step,
+// with the share of each in which the rank did so.
+TEST(JobSummary, MergesSpans) {
+  constexpr uint64_t kTurns = 200, kLong = 30, kShort = 10, kMost = 128;
+  Job job;
+  job.hosts = hosts(100);
+  job.steps.resize(1);
+  std::vector<Need> before;
+  for (uint64_t i = 0; i < 2 * kTurns; i++)
+    before = {{job.add({.kind = Operation::Kind::Compute,
+                        .rank = static_cast<uint32_t>(i % 2),
+                        .step = 0,
+                        .amount = i % 2 ? kShort : kLong},
+                       before)}};
+  progress::JobProgress progress(job);
+  progress.start(100);
+  while (progress.wake_at() != kNever)
+    progress.advance(progress.wake_at());
+  const ExperimentJob summary = progress::summarise(progress, [](uint32_t) { return Way(); });
+  for (const uint32_t rank : {0U, 1U}) {
+    uint64_t spans = 0, end = 100;
+    double busy = 0;
+    for (const ExperimentJob::Span &span : summary.spans) {
+      if (span.rank != rank)
+        continue;
+      spans++;
+      EXPECT_GE(span.from_ns, end);
+      EXPECT_LE(span.share, 1);
+      end = span.to_ns;
+      busy += span.share * static_cast<double>(span.to_ns - span.from_ns);
+    }
+    EXPECT_LE(spans, kMost);
+    EXPECT_GT(spans, kMost / 2);
+    EXPECT_LE(end, 100 + kTurns * (kLong + kShort));
+    EXPECT_NEAR(busy, static_cast<double>(kTurns * (rank ? kShort : kLong)), 0.01);
+  }
 }
 
 } // namespace

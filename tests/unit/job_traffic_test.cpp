@@ -10,7 +10,7 @@
 
 #include "analysis/analyzer.h"
 #include "sanitized.h"
-#include "unit/frames.h"
+#include "unit/job_frames.h"
 
 namespace xr::test::job_traffic_test {
 namespace {
@@ -42,19 +42,8 @@ public:
       uint32_t psn = timed.psn;
       if (psn == kNext)
         psn = psns_[{timed.from, timed.to}]++;
-      const Frame built = FrameBuilder(timed.opcode)
-                              .from(timed.from)
-                              .to(timed.to)
-                              .qp(0x100u + timed.from)
-                              .psn(psn)
-                              .payload(timed.payload)
-                              .build();
-      CapturedFrame frame{};
-      frame.data = built.bytes.data();
-      frame.captured = static_cast<uint32_t>(built.bytes.size());
-      frame.length = built.length;
-      frame.time_ns = timed.ns;
-      analyzer.frame(frame);
+      const Frame built = job_frame(timed.opcode, timed.from, timed.to, psn, timed.payload);
+      analyzer.frame(captured(built, timed.ns));
     }
     frames_.clear();
   }

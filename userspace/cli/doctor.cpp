@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
 #include "base/shell.h"
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -37,7 +38,11 @@ void describe(Command command, Args &args) {
       .check(one_of({"v1", "v2"}));
   command.add_flag("--try", question.try_port,
                    "Try zero-copy on the port: the driver restarts a queue, so that frames of the "
-                   "port's traffic may be lost");
+                   "port's traffic may be lost; and a flow rule, which is removed");
+  command.add_flag(
+      "--fix", question.fix,
+      "Change what hides frames from XDP: LRO, stripped VLAN tags; nothing that resets "
+      "the port");
   command
       .add_option(
           "--pfc-from", question.pfc_from,
@@ -67,6 +72,7 @@ void describe(Command command, Args &args) {
   }
   command.option("--peer-mode").needs("IF");
   command.option("--try").needs("IF");
+  command.option("--fix").needs("IF");
   command.option("--pfc-from").needs("IF");
   command.add_option("--root", question.root, "A directory tree instead of /proc, /sys and /boot")
       .value_name("DIR")
@@ -115,6 +121,13 @@ int doctor(const Args &args, const Globals &globals) {
   auto checks = doctor::examine(question);
   if (!checks)
     return fail(ifname.empty() ? "doctor" : "doctor " + ifname, checks.error());
+  if (question.fix)
+    note("doctor " + ifname,
+         fmt::format(
+             "{} changed; the commands of the other rows are for you to run: some reset the "
+             "port",
+             counted(static_cast<uint64_t>(std::ranges::count(*checks, "fixed", &Check::name)),
+                     "setting")));
   Output output(globals.json);
   output.print(report::doctor_report(ifname.empty() ? "this machine" : ifname, *checks));
   const bool failed = std::any_of(checks->begin(), checks->end(),

@@ -52,6 +52,8 @@ void describe(Command command, Args &args) {
 Status collect(Args &args) {
   for (const std::string &text : args.addresses)
     args.request.port.addresses.push_back({XR_TRY(parse::address(text)), {}});
+  const endpoint::QueueOptions &queues = args.request.port.queues;
+  XR_TRY(check_steer(queues.steer, queues.count));
   args.request.spec = XR_TRY(peer::parse_peer(args.words));
   return {};
 }

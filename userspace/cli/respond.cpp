@@ -219,7 +219,9 @@ Status collect(Args &args) {
     return done;
   r.cnp = !args.no_cnp;
   r.check_icrc = !args.any_icrc;
-  for (Status done : {read_control(args.cc, r), read_memory(args), read_cm(args)})
+  const endpoint::QueueOptions &queues = args.request.queues;
+  for (Status done : {check_steer(queues.steer, queues.count), read_control(args.cc, r),
+                      read_memory(args), read_cm(args)})
     if (!done)
       return done;
   return read_peer_qp(args.peer_qp, r);

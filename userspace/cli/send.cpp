@@ -185,6 +185,7 @@ void describe(Command command, Args &args) {
   add_pfc_options(command, args.request.obey_pfc, args.request.pfc_line_bits);
   describe_engine(command, args);
   add_queue_options(command, args.request.queues, "Send from N queues, a thread each (default: 1)");
+  command.option("--steer").needs("--reliable");
   add_attach_options(command, args.request.attach);
   add_interval(command, args.interval, "A report every S seconds, and one at the end");
   describe_words(command);
@@ -214,6 +215,7 @@ Status only(const Args &args, const char *what, const char *hint) {
                                                    {args.stagger_ns != 0, "--stagger"},
                                                    {!r.series.empty(), "--series"},
                                                    {r.threads != 0, "--threads"},
+                                                   {r.queues.steer, "--steer"},
                                                    {r.queues.count != 1, "--queues"}};
   for (const auto &[given, name] : kOthers)
     if (given)
@@ -299,6 +301,7 @@ Status collect(Args &args) {
     if (auto done = step(args); !done)
       return done;
   const endpoint::SendRequest &r = args.request;
+  XR_TRY(check_steer(r.queues.steer, r.queues.count));
   if (r.flows.empty() && args.file.empty() && !r.replay && !r.pfc)
     return Error{"there is no flow", "dst IP qp N ..., --preset NAME or --file FLOWS.yaml"};
   return endpoint::check_options(r);

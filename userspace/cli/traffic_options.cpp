@@ -77,6 +77,20 @@ void add_cpus(Command command, std::vector<uint32_t> &cpus, const std::string &t
       }});
 }
 
+Option add_steer(Command command, bool &steer) {
+  return command.add_flag(
+      "--steer", steer,
+      "Flow rules of the NIC bring all RoCE to one queue, the first, until the end (default: "
+      "where the NIC puts it)");
+}
+
+Status check_steer(bool steer, uint32_t queues) {
+  if (steer && queues > 1)
+    return Error{fmt::format("--steer brings RoCE to one queue, and --queues {} has more", queues),
+                 "--steer --queues 1, or without --steer"};
+  return {};
+}
+
 void add_queue_options(Command command, endpoint::QueueOptions &options, const char *description) {
   command.add_option("--queue", options.first, "The first queue (default: 0)")
       .value_name("N")
@@ -84,6 +98,7 @@ void add_queue_options(Command command, endpoint::QueueOptions &options, const c
   command.add_option("--queues", options.count, description)
       .value_name("N")
       .check(whole_number(1, 64));
+  add_steer(command, options.steer);
   add_cpus(command, options.cpus, "its threads");
   const Option copy = command.add_flag("--copy", options.copy,
                                        "Do not use zero-copy, even where the driver has it");

@@ -18,8 +18,12 @@ namespace xr::cli {
 
 // Adds --cpus: the processors of `threads`.
 void add_cpus(Command command, std::vector<uint32_t> &cpus, const std::string &threads);
-// Adds --queue, --queues, --cpus, --copy and --zero-copy.
+// Adds --queue, --queues, --steer, --cpus, --copy and --zero-copy.
 void add_queue_options(Command command, endpoint::QueueOptions &options, const char *description);
+// Adds --steer, for a command with --queues.
+Option add_steer(Command command, bool &steer);
+// Error: rules of a NIC lead to one queue, and there are more.
+Status check_steer(bool steer, uint32_t queues);
 // Adds an option with a duration ("10s"), stored in nanoseconds.
 void add_duration(Command command, const std::string &name, uint64_t &ns,
                   const std::string &description);

@@ -29,6 +29,7 @@ void describe(Command command, Args &args) {
   command.add_option("--queues", r.queues, "Queues of each port (default: all)")
       .value_name("N")
       .check(whole_number(1, ROCE_SOCKETS));
+  add_steer(command, r.steer);
   add_cpus(command, r.cpus, "its threads");
   command
       .add_option("--memory", args.memory,
@@ -51,6 +52,7 @@ void describe(Command command, Args &args) {
 Status read(Args &args) {
   if (Status apart = check_two_ports("wire", args.request.first, args.request.second); !apart)
     return apart;
+  XR_TRY(check_steer(args.request.steer, args.request.queues));
   if (args.memory.empty())
     return {};
   args.request.memory = XR_TRY(parse::byte_count(args.memory, 1 << 20).in("--memory"));

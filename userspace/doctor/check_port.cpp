@@ -42,11 +42,15 @@ public:
       return add("frames", CheckVerdict::Unknown, facts_.troubles.error().message,
                  facts_.troubles.error().hint);
     for (const auto &trouble : facts_.troubles.get())
-      add(trouble.fixable ? "frames" : "link", CheckVerdict::Warn, trouble.text, trouble.hint);
+      if (trouble.fixed)
+        add("fixed", CheckVerdict::Ok,
+            fmt::format("{}; changed, as `{}` does", trouble.text, trouble.hint));
+      else
+        add(trouble.fixable ? "frames" : "link", CheckVerdict::Warn, trouble.text, trouble.hint);
     if (link.running)
       add("link", CheckVerdict::Ok, "up, with carrier");
     if (std::none_of(facts_.troubles.get().begin(), facts_.troubles.get().end(),
-                     [](const auto &t) { return t.fixable; }))
+                     [](const auto &t) { return t.fixable && !t.fixed; }))
       add("frames", CheckVerdict::Ok,
           "XDP sees frames as they come: no LRO, no stripped VLAN tags");
   }
@@ -234,6 +238,7 @@ void check_port(const PortFacts &facts, Checks &checks) {
   port.zero_copy();
   port.mtu();
   port.queues();
+  check_receive(facts, checks);
   port.peer();
   port.promiscuous();
   port.hook();

@@ -33,14 +33,16 @@ Result<Checks> examine(const Question &question) {
     list_rdma(files, checks);
     return checks;
   }
-  auto port = XR_TRY(read_port({question.ifname, question.netns}, question.try_port));
+  auto port = XR_TRY(read_port({question.ifname, question.netns}, question.try_port, question.fix));
   port.program = question.program;
   port.asked = question.command;
+  const bool own_sys = sys_is_of(question);
+  read_device(files, own_sys, port);
   check_port(port, checks);
   if (!question.pfc_from.empty()) {
     checks.push_back(XR_TRY(try_pfc({question.ifname, question.netns}, question.pfc_from)));
   }
-  if (sys_is_of(question))
+  if (own_sys)
     check_rdma(files, port, question.peer_mode, checks);
   else
     rdma_elsewhere(port, question.peer_mode, checks);

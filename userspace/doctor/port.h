@@ -14,11 +14,22 @@
 #include "datapath/preflight.h"
 #include "host/command.h"
 #include "host/dcb.h"
+#include "host/files.h"
+#include "host/flow_rules.h"
 #include "host/link.h"
 #include "host/netdev_family.h"
+#include "host/placement.h"
+#include "host/receive.h"
 #include "model/check.h"
 
 namespace xr::doctor {
+
+// The device of a port, as /sys and /proc have it.
+struct DeviceFacts {
+  host::Topology topology;
+  std::vector<host::QueueInterrupt> interrupts;
+  std::vector<std::string> packet_steering; // the files of RPS and XPS that are set
+};
 
 struct PortFacts {
   host::LinkFacts link;
@@ -31,6 +42,9 @@ struct PortFacts {
   Result<host::XdpFeatures> xdp = Error{};
   std::optional<Result<afxdp::ZeroCopyTrial>> zero_copy; // unset: not tried
   Result<host::Features> features = Error{};
+  host::ReceiveSettings receive;
+  std::optional<Status> flow_rule; // of a trial; unset: not tried
+  DeviceFacts device;
   Result<datapath::Hook> hook = Error{};
   Result<host::Pfc> pfc = Error{};
   Result<std::vector<datapath::Trouble>> troubles = Error{};
@@ -44,9 +58,13 @@ struct PortFacts {
   std::string command(const std::string &line) const { return host::command_in(netns, line); }
 };
 
-// Error: no such interface or namespace. `try_port`: tries zero-copy, which may lose frames of the
-// port.
-Result<PortFacts> read_port(const PortName &port, bool try_port = false);
+// `try_port`: tries zero-copy, which may lose frames of the port, and a flow rule. `fix`: repairs
+// what hides frames. Error: no such interface or namespace.
+Result<PortFacts> read_port(const PortName &port, bool try_port = false, bool fix = false);
+// Reads `device`; `own_sys`: /sys has the port, which is not in another namespace.
+void read_device(const host::Files &files, bool own_sys, PortFacts &port);
 void check_port(const PortFacts &port, Checks &checks);
+// Queues, interrupts, RSS and flow rules: the part of check_port() about how frames come in.
+void check_receive(const PortFacts &port, Checks &checks);
 
 } // namespace xr::doctor

@@ -35,15 +35,10 @@ constexpr uint32_t kFirstQp = 0x100;
 constexpr uint32_t kMostQps = 1024;
 constexpr unsigned kMostHosts = 1000;
 constexpr uint64_t kFlowSeeds = 5ULL << 32;
-constexpr uint32_t kMtu = 1500, kLargeMtu = 4300;
 constexpr uint64_t kMessagesCounted = 10'000; // of which a flow's number of packets is summed
 // One processor's; a forwarded frame crosses four sockets.
 constexpr uint64_t kFramesPerProcessor = 30'000;
 constexpr unsigned kMostProcessors = 4; // that a run keeps busy
-
-Error not_here(std::string what, std::string hint) {
-  return {fmt::format("{} with frames", what), std::move(hint)};
-}
 
 Status check_topology(const Scenario &scenario) {
   const Topology &topology = scenario.topology;
@@ -342,6 +337,10 @@ double loop_of(const Plan &plan) {
 }
 
 } // namespace
+
+Error not_here(const std::string &what, std::string hint) {
+  return {what + " with frames", std::move(hint)};
+}
 
 std::string why_differs(const Plan &plan, double scale) {
   const double loop = loop_of(plan);

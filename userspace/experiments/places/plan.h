@@ -17,6 +17,8 @@
 
 namespace xr::places {
 
+constexpr uint32_t kMtu = 1500, kLargeMtu = 4300; // of the ports that a run makes
+
 struct PlannedFlow {
   std::string name, src, dst; // as in the scenario
   flow::Flow flow;            // with addresses and QPNs; without MACs
@@ -55,12 +57,15 @@ struct Plan {
   bool ours = true;  // this tool sends the flows, here or elsewhere; otherwise other hosts do
   bool made = false; // all ports and the way between them are of this run
   bool reliable = true;
-  uint32_t mtu = 1500;
+  uint32_t mtu = kMtu;
   uint32_t qps = 0;
   uint64_t path_ns = 0;         // propagation from a sender to its receiver
   double frames_per_second = 0; // most that can be offered
   double frame_bytes = 0;       // of a full packet, on average
 };
+
+// "WHAT with frames".
+Error not_here(const std::string &what, std::string hint);
 
 // Errors say what cannot run with frames. `ours` as in Plan: of other hosts' flows only the number
 // of QPs and the sizes of frames are used.

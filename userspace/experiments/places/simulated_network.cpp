@@ -27,16 +27,12 @@ using simulate::Topology;
 
 constexpr uint32_t kMostHosts = 16;
 constexpr size_t kMostLinks = 24; // of which 8 are between switches
-constexpr uint32_t kMtu = 1500, kLargeMtu = 4300, kPmtuOfMtu = 1024;
+constexpr uint32_t kPmtuOfMtu = 1024;
 // What one processor writes, sends and receives.
 constexpr double kFramesPerSecond = 100'000;
 // The share that the machine may add to the links' serialization and delay, and the share of a step
 // or flow for which it may stall: no step is longer by more than both.
 constexpr double kMostMore = 0.03, kMostStalled = 0.04;
-
-Error not_with_frames(std::string what, std::string hint) {
-  return {fmt::format("{} with frames", what), std::move(hint)};
-}
 
 uint32_t mtu_of(const Scenario &scenario) {
   uint32_t pmtu = 0;
@@ -65,15 +61,15 @@ private:
   Links(RunNetns hosts, RunNetns switches)
       : switches_(std::move(switches)), hosts_(std::move(hosts)) {}
 
-  // A host's port has its name, a switch's "SWITCH-NEIGHBOUR"; where that is too long or taken,
-  // "linkN".
+  // A host's port has its name, a switch's "SWITCH-NEIGHBOUR"; where that is no name of an
+  // interface or taken, "linkN".
   frame_network::LinkEnd end_of(const Network &network, uint32_t wire) {
     const uint32_t node = network.wires[wire].from;
     const bool host = node < network.hosts;
     std::string name =
         host ? network.nodes[node]
              : fmt::format("{}-{}", network.nodes[node], network.nodes[network.wires[wire].to]);
-    if (name.size() >= IFNAMSIZ || !names_.insert(name).second) {
+    if (name == "." || name == ".." || name.size() >= IFNAMSIZ || !names_.insert(name).second) {
       name = fmt::format("link{}", wire);
       names_.insert(name);
     }
@@ -193,13 +189,13 @@ bool needs_network(const Scenario &scenario) {
 Status check_network(const Scenario &scenario) {
   const Network network = simulate::build_network(scenario.topology);
   if (scenario.fluid)
-    return not_with_frames("fidelity: flow is not possible", "leave it out, or use --on virtual");
+    return not_here("fidelity: flow is not possible", "leave it out, or use --on virtual");
   if (network.hosts > kMostHosts)
-    return not_with_frames(fmt::format("{} hosts are not possible", network.hosts),
-                           fmt::format("at most {}, or --on virtual", kMostHosts));
+    return not_here(fmt::format("{} hosts are not possible", network.hosts),
+                    fmt::format("at most {}, or --on virtual", kMostHosts));
   if (network.wires.size() > 2 * kMostLinks)
-    return not_with_frames(fmt::format("{} links are not possible", network.wires.size() / 2),
-                           fmt::format("at most {}, or --on virtual", kMostLinks));
+    return not_here(fmt::format("{} links are not possible", network.wires.size() / 2),
+                    fmt::format("at most {}, or --on virtual", kMostLinks));
   for (const simulate::FlowSetup &setup : scenario.flows)
     XR_TRY(check_control(setup.flow).in(setup.name));
   for (const simulate::JobSetup &setup : scenario.jobs)

@@ -446,8 +446,8 @@ Result<std::vector<Trouble>> bridge_preflight(const host::Netns &netns, const st
 }
 
 Result<std::vector<Trouble>> port_preflight(const host::Netns &netns, const std::string &ifname,
-                                            bool skb_mode) {
-  Preflight preflight(skb_mode, false);
+                                            bool skb_mode, bool fix) {
+  Preflight preflight(skb_mode, fix);
   XR_TRY(preflight.check_port(netns, ifname));
   return preflight.take_troubles();
 }

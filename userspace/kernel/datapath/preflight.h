@@ -24,8 +24,8 @@ struct Trouble {
 Result<std::vector<Trouble>> bridge_preflight(const host::Netns &netns, const std::string &a,
                                               const std::string &b, bool skb_mode, bool fix);
 
-// What hides frames, or parts of them, from a program that counts on this port. Repairs nothing.
+// What hides frames, or parts of them, from a program that counts on this port. `fix` as above.
 Result<std::vector<Trouble>> port_preflight(const host::Netns &netns, const std::string &ifname,
-                                            bool skb_mode);
+                                            bool skb_mode, bool fix = false);
 
 } // namespace xr::datapath

@@ -13,14 +13,12 @@
 #include <linux/if_link.h>
 #include <linux/neighbour.h>
 #include <linux/net_namespace.h>
-#include <linux/sockios.h>
 #include <net/if.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <fmt/format.h>
 
-#include "base/fd.h"
+#include "host/ethtool.h"
 #include "host/netlink.h"
 #include "host/netns.h"
 
@@ -128,28 +126,6 @@ RawLink parse_link(std::string_view body) {
   return raw;
 }
 
-// An ETHTOOL command by ioctl; returns 0 or more, or a negative errno value.
-int ethtool(const std::string &ifname, void *command) {
-  Fd fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  ifreq request{};
-  if (!fd)
-    return -errno;
-  ifname.copy(request.ifr_name, IFNAMSIZ - 1);
-  request.ifr_data = static_cast<char *>(command);
-  int result = ioctl(fd.get(), SIOCETHTOOL, &request);
-  return result < 0 ? -errno : result;
-}
-
-// An ethtool command struct with a tail of variable length, aligned for the struct.
-class Command {
-public:
-  explicit Command(size_t size) : words_((size + 7) / 8) {}
-  template <typename T> T *as() { return reinterpret_cast<T *>(words_.data()); }
-
-private:
-  std::vector<uint64_t> words_;
-};
-
 void read_driver(LinkFacts &link) {
   ethtool_drvinfo info{};
   info.cmd = ETHTOOL_GDRVINFO;
@@ -183,14 +159,14 @@ Result<LinkFacts> ask_link(unsigned ifindex, const std::string &ifname, const Er
 
 // Feature names in the order of their bits.
 Result<std::vector<std::string>> feature_names(const std::string &ifname) {
-  Command info(sizeof(ethtool_sset_info) + sizeof(uint32_t));
+  EthtoolCommand info(sizeof(ethtool_sset_info) + sizeof(uint32_t));
   auto *wanted = info.as<ethtool_sset_info>();
   wanted->cmd = ETHTOOL_GSSET_INFO;
   wanted->sset_mask = 1ull << ETH_SS_FEATURES;
   if (int result = ethtool(ifname, wanted); result < 0)
     return link_error({-result, ""}, ifname, fmt::format("cannot read the features of {}", ifname));
   const uint32_t count = wanted->sset_mask ? wanted->data[0] : 0;
-  Command room(sizeof(ethtool_gstrings) + size_t{count} * ETH_GSTRING_LEN);
+  EthtoolCommand room(sizeof(ethtool_gstrings) + size_t{count} * ETH_GSTRING_LEN);
   auto *strings = room.as<ethtool_gstrings>();
   strings->cmd = ETHTOOL_GSTRINGS;
   strings->string_set = ETH_SS_FEATURES;
@@ -208,7 +184,7 @@ Result<std::vector<std::string>> feature_names(const std::string &ifname) {
 // The `count` feature bits: active or not.
 Result<std::vector<bool>> active_features(const std::string &ifname, size_t count) {
   const size_t blocks = (count + 31) / 32;
-  Command room(sizeof(ethtool_gfeatures) + blocks * sizeof(ethtool_get_features_block));
+  EthtoolCommand room(sizeof(ethtool_gfeatures) + blocks * sizeof(ethtool_get_features_block));
   auto *get = room.as<ethtool_gfeatures>();
   get->cmd = ETHTOOL_GFEATURES;
   get->size = static_cast<uint32_t>(blocks);
@@ -352,7 +328,7 @@ Status set_feature(const std::string &ifname, const std::string &feature, bool o
     return Error{fmt::format("{}: this kernel knows no feature {}", ifname, feature)};
   const auto bit = static_cast<size_t>(found - names.begin());
   const size_t blocks = (names.size() + 31) / 32;
-  Command room(sizeof(ethtool_sfeatures) + blocks * sizeof(ethtool_set_features_block));
+  EthtoolCommand room(sizeof(ethtool_sfeatures) + blocks * sizeof(ethtool_set_features_block));
   auto *set = room.as<ethtool_sfeatures>();
   set->cmd = ETHTOOL_SFEATURES;
   set->size = static_cast<uint32_t>(blocks);

@@ -31,11 +31,11 @@ std::optional<uint32_t> number_in(const std::string &digits) {
   return read.ec == std::errc() ? std::optional(number) : std::nullopt;
 }
 
-// The queue of an interrupt called "ens1-TxRx-3", "mlx5_comp3@pci:0000:08:00.0" or
+// The receive queue of an interrupt called "ens1-TxRx-3", "mlx5_comp3@pci:0000:08:00.0" or
 // "virtio0-input.3".
 std::optional<uint32_t> queue_of(std::string name) {
   name.resize(std::min(name.find('@'), name.size()));
-  if (name.find("async") != std::string::npos)
+  if (name.find("async") != std::string::npos || name.find("-output.") != std::string::npos)
     return {};
   return number_in(name.substr(name.find_last_not_of("0123456789") + 1));
 }
@@ -66,17 +66,27 @@ Topology Topology::read(const Files &files, const std::string &bus, std::vector<
   const std::string device = "/sys/bus/pci/devices/" + bus;
   if (const auto node = files.number(device + "/numa_node")) // not where it is -1: none
     all.port_node = static_cast<int>(*node);
-  for (const std::string &irq : files.list(device + "/msi_irqs")) {
+  // One that may be handled anywhere excludes none.
+  for (const auto &[queue, number, handle] : read_interrupts(files, bus))
+    if (handle.size() < all.allowed.size())
+      all.interrupts[queue].insert(all.interrupts[queue].end(), handle.begin(), handle.end());
+  return all;
+}
+
+std::vector<QueueInterrupt> read_interrupts(const Files &files, const std::string &bus) {
+  std::vector<QueueInterrupt> all;
+  if (bus.empty())
+    return all;
+  for (const std::string &irq : files.list("/sys/bus/pci/devices/" + bus + "/msi_irqs")) {
     const auto queue = queue_of(files.line("/sys/kernel/irq/" + irq + "/actions").value_or(""));
     if (!queue)
       continue;
     auto handle = read_list(files, "/proc/irq/" + irq + "/effective_affinity_list");
     if (handle.empty())
       handle = read_list(files, "/proc/irq/" + irq + "/smp_affinity_list");
-    // One that may be handled anywhere excludes none.
-    if (handle.size() < all.allowed.size())
-      all.interrupts[*queue].insert(all.interrupts[*queue].end(), handle.begin(), handle.end());
+    all.push_back({*queue, irq, std::move(handle)});
   }
+  std::ranges::stable_sort(all, {}, &QueueInterrupt::queue);
   return all;
 }
 

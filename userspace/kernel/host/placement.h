@@ -30,6 +30,15 @@ struct Topology {
                        std::vector<uint32_t> allowed = allowed_processors());
 };
 
+// A receive queue's interrupt, and the processors that handle it; none: not known.
+struct QueueInterrupt {
+  uint32_t queue = 0;
+  std::string number;
+  std::vector<uint32_t> processors;
+};
+// In the order of queues. `bus`: LinkFacts::bus.
+std::vector<QueueInterrupt> read_interrupts(const Files &files, const std::string &bus);
+
 struct ThreadNeeds {
   // An AF_XDP thread of this queue: not where its interrupt is handled.
   std::optional<uint32_t> queue = {};

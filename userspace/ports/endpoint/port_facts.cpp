@@ -39,6 +39,12 @@ Result<Fd> raw_socket(const PortFacts &port) {
   return fd;
 }
 
+Status ask(const Fd &fd, const std::vector<uint8_t> &question) {
+  if (::send(fd.get(), question.data(), question.size(), 0) < 0)
+    return errno_error(errno, "cannot send an ARP or neighbour request");
+  return {};
+}
+
 std::optional<packet::Mac> await_answer(const Fd &fd, const packet::Address &address) {
   const uint64_t until = monotonic_ns() + kAnswerPatience;
   std::array<uint8_t, 2048> frame{};
@@ -120,8 +126,7 @@ Result<packet::Mac> resolve(const PortFacts &port, const packet::Address &source
   auto fd = XR_TRY(raw_socket(port));
   const auto question = packet::neighbour_question(source, source_mac, address, tags);
   for (int i = 0; i < kQuestions; i++) {
-    if (::send(fd.get(), question.data(), question.size(), 0) < 0)
-      return errno_error(errno, "cannot send an ARP or neighbour request");
+    XR_TRY(ask(fd, question));
     if (const auto mac = await_answer(fd, address))
       return *mac;
   }
@@ -133,10 +138,7 @@ Result<packet::Mac> resolve(const PortFacts &port, const packet::Address &source
 Status announce(const PortFacts &port, const packet::Address &own) {
   const auto inside = XR_TRY(host::enter_netns(port.netns));
   auto fd = XR_TRY(raw_socket(port));
-  const auto question = packet::neighbour_question(own, port.mac, own, {});
-  if (::send(fd.get(), question.data(), question.size(), 0) < 0)
-    return errno_error(errno, "cannot send an ARP or neighbour request");
-  return {};
+  return ask(fd, packet::neighbour_question(own, port.mac, own, {}));
 }
 
 } // namespace xr::endpoint

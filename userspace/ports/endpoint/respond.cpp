@@ -87,7 +87,7 @@ Result<RespondRun> RespondRun::prepare(RespondRequest request) {
     responder.memory = state->memory.get();
   }
   if (!request.queues.count)
-    request.queues.count = port.queues;
+    request.queues.count = request.queues.steer ? 1 : port.queues;
   responder.seed = static_cast<decltype(responder.seed)>(XR_TRY(random_seed()));
   if (auto done = state->listen(request.attach, responder.addresses, responder.mac,
                                 answers_for_others(request, port));

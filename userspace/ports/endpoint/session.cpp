@@ -79,6 +79,7 @@ Status Session::listen(const datapath::AttachOptions &attach,
   if (!open)
     return open.error();
   steering.emplace(std::move(*open));
+  udp_port = attach.udp_port;
   rates_file.emplace(steering->rates_file());
   notes = steering->notes();
   return promiscuous ? steering->go_promiscuous() : Status{};
@@ -117,7 +118,12 @@ Result<std::vector<std::unique_ptr<afxdp::Socket>>> Session::sockets(const Queue
                  copies->hint.empty() ? "without --zero-copy frames are copied" : copies->hint};
   if (copies && !queues.copy && !skb_mode_noted(notes))
     notes.push_back("frames are copied: " + copies->message);
-  if (steering && queues.count < port.queues)
+  if (queues.steer) {
+    flow_rules.emplace(XR_TRY(
+        host::FlowRules::make({{port.ifname, port.netns}, port.driver, udp_port, queues.first})));
+    const auto &said = flow_rules->notes();
+    notes.insert(notes.end(), said.begin(), said.end());
+  } else if (steering && queues.count < port.queues)
     notes.push_back(other_queues(port, queues));
   return sockets;
 }
@@ -182,12 +188,13 @@ void Session::settle() {
 Status Session::close() {
   if (!steering)
     return {};
+  const Status unsteered = flow_rules ? flow_rules->remove() : Status();
   rates_file.reset();
   const size_t noted = steering->notes().size();
   auto done = steering->close();
   notes.insert(notes.end(), steering->notes().begin() + static_cast<ptrdiff_t>(noted),
                steering->notes().end());
-  return done;
+  return done ? unsteered : done;
 }
 
 } // namespace xr::endpoint

@@ -14,6 +14,7 @@
 #include "datapath/steering.h"
 #include "endpoint/port_facts.h"
 #include "endpoint/worker_threads.h"
+#include "host/flow_rules.h"
 #include "host/placement.h"
 #include "packet/pauses.h"
 
@@ -26,12 +27,15 @@ struct QueueOptions {
   bool zero_copy = false;          // error if a socket is not in zero-copy mode
   uint32_t receive = 4096;         // frames of each RX ring
   std::vector<uint32_t> cpus = {}; // processors of the threads, in turn; none: they are chosen
+  bool steer = false;              // rules of the NIC bring RoCE to `first`, the only queue
 };
 
 struct Session {
   PortFacts port;
   std::optional<datapath::Steering> steering;    // none: the run only sends
   std::optional<datapath::RatesFile> rates_file; // with steering
+  std::optional<host::FlowRules> flow_rules;     // QueueOptions::steer
+  uint16_t udp_port = 0;                         // with steering
   bool rates_noted = false;                      // that it cannot be written
   host::Placement placement;
   host::Topology topology;

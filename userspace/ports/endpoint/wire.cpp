@@ -267,7 +267,12 @@ WireReport WireRun::report() const {
 
 Status WireRun::close() {
   state_->carrier->stop(); // it counts in the ports' memory
-  return state_->ports->close();
+  Status first;
+  for (host::FlowRules &rules : state_->flow_rules)
+    if (Status done = rules.remove(); !done && first)
+      first = done;
+  Status closed = state_->ports->close();
+  return closed ? first : closed;
 }
 
 } // namespace xr::endpoint

@@ -24,6 +24,7 @@ struct WireRequest {
   datapath::AttachOptions attach;
   bool fix = false;                // repair what would make the bridge lose frames
   uint32_t queues = 0;             // of each port; 0: all
+  bool steer = false;              // rules of both NICs bring RoCE to queue 0, the only one
   std::vector<uint32_t> cpus = {}; // processors of the threads, in turn; none: they are chosen
   bool copy = false;               // copy mode, even if both drivers have zero-copy
   bool zero_copy = false;          // error if the sockets are not in zero-copy mode

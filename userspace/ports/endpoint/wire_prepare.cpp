@@ -215,7 +215,12 @@ Status WireRun::State::open_sockets() {
       zero_copy = (socket)->zero_copy();
       sockets[i].push_back(std::move(socket));
     }
-    if (queues < facts[i].queues)
+    if (request.steer) {
+      flow_rules.push_back(XR_TRY(host::FlowRules::make(
+          {{facts[i].ifname, request.netns}, facts[i].driver, request.attach.udp_port, 0})));
+      const auto &said = flow_rules.back().notes();
+      notes.insert(notes.end(), said.begin(), said.end());
+    } else if (queues < facts[i].queues)
       notes.push_back(
           fmt::format("{}: frames on queues from {} on are not held", facts[i].ifname, queues));
   }
@@ -268,6 +273,8 @@ Status WireRun::State::account_for_former() {
 Result<WireRun> WireRun::prepare(WireRequest request) {
   auto state = std::make_unique<State>();
   state->request = std::move(request);
+  if (state->request.steer)
+    state->request.queues = 1;
   const WireRequest &asked = state->request;
   XR_TRY(host::check_processors(asked.cpus));
   state->placement = host::Placement(asked.cpus);

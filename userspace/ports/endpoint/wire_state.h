@@ -19,6 +19,7 @@
 #include "endpoint/port_facts.h"
 #include "endpoint/wire.h"
 #include "endpoint/wire_direction.h"
+#include "host/flow_rules.h"
 #include "host/placement.h"
 #include "wire/memory_needs.h"
 
@@ -36,6 +37,7 @@ struct WireRun::State {
     return afxdp::takes_kilobytes(facts[0].driver) || afxdp::takes_kilobytes(facts[1].driver);
   }
   std::optional<datapath::WirePorts> ports;
+  std::vector<host::FlowRules> flow_rules; // WireRequest::steer
   std::unique_ptr<afxdp::SharedUmem> umem;
   std::array<std::vector<std::unique_ptr<afxdp::ForwardSocket>>, kPorts> sockets;
   std::array<WirePortCounts *, kPorts> counts{};
