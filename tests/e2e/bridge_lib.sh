@@ -31,10 +31,10 @@ tidy_up_bridge() {
 }
 trap tidy_up_bridge EXIT
 
-# lane3 [MTU]: the three namespaces and both wires, as a bridge wants them. No IPv6 and no ICMP
+# lane3 [MTU [QUEUES]]: the three namespaces and both wires, as a bridge wants them, the right one with QUEUES. No IPv6 and no ICMP
 # errors, so that nothing speaks unasked; a host that looks for another still asks by ARP.
 lane3() {
-  local mtu=${1:-1500} ns
+  local mtu=${1:-1500} queues=${2:-} ns
   need_root
   need ethtool tcpdump jq
   for ns in "$left" "$box" "$right"; do
@@ -45,15 +45,16 @@ lane3() {
     ip netns exec "$ns" sh -c 'echo 100000000 > /proc/sys/net/ipv4/icmp_ratelimit'
   done
   wire3 "$mtu" box0 "$left" left0 "$left_mac" 192.0.2.1/24
-  wire3 "$mtu" box1 "$right" right0 "$right_mac" 192.0.2.2/24
+  wire3 "$mtu" box1 "$right" right0 "$right_mac" 192.0.2.2/24 "$queues"
   wait_for 5 carrier3 || fail "the wires have no carrier"
 }
 
-# wire3 MTU PORT NETNS IFNAME MAC ADDRESS
+# wire3 MTU PORT NETNS IFNAME MAC ADDRESS [QUEUES]
 wire3() {
-  local mtu=$1 port=$2 ns=$3 ifname=$4 mac=$5 address=$6
-  ip -n "$box" link add "$port" mtu "$mtu" type veth \
-    peer name "$ifname" netns "$ns" mtu "$mtu" address "$mac"
+  local mtu=$1 port=$2 ns=$3 ifname=$4 mac=$5 address=$6 queues=()
+  [[ -z ${7:-} ]] || queues=(numtxqueues "$7" numrxqueues "$7")
+  ip -n "$box" link add "$port" mtu "$mtu" "${queues[@]}" type veth \
+    peer name "$ifname" netns "$ns" mtu "$mtu" address "$mac" "${queues[@]}"
   # GRO on: without it veth takes no redirected frames. The rest off: a frame that XDP redirects must
   # be whole, with its checksum and tag, and no larger than the MTU.
   ip netns exec "$ns" ethtool -K "$ifname" gro on tso off gso off tx-udp-segmentation off \

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <mutex>
+#include <random>
 #include <thread>
 
 #include "endpoint/engine_loop.h"
+#include "endpoint/queue_share.h"
 #include "endpoint/wire_direction_loop.h"
 #include "endpoint/worker_threads.h"
 #include "frames.h"
@@ -122,6 +124,60 @@ TEST(EndpointThreads, AFailureEndsAll) {
   const Status result = workers.run(stop, {});
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().message, "the port is gone");
+}
+
+// ---- a responder on several queues, as RespondRun has it
+
+Bytes request_to(uint32_t qp, uint32_t psn) {
+  return FrameBuilder(ROCE_RC_SEND_ONLY).ecn(2).qp(qp).psn(psn).payload(40).build().bytes;
+}
+
+// Requests of each QP come on all queues, whose threads are not in step: all are executed, once.
+TEST(EndpointThreads, QueuesShareConnections) {
+  constexpr uint32_t kQueues = 4, kQps = 8, kRequests = 400;
+  responder::ResponderOptions options;
+  options.check_icrc = false;
+  options.selective = options.reorder = true; // the order of packets on different queues is open
+  options.first_psn = [](uint32_t) { return 0; };
+  auto share = endpoint::QueueShare::make(kQueues, options.qps);
+  ASSERT_TRUE(share.ok());
+  options.siblings = share->get();
+  std::array<FakeTime, kQueues> times;
+  std::vector<FakeSocket *> sockets;
+  std::vector<responder::Responder *> responders;
+  endpoint::WorkerThreads workers;
+  for (uint32_t i = 0; i < kQueues; i++) {
+    options.number = i;
+    auto socket = std::make_unique<FakeSocket>(times[i]);
+    socket->taken = [](const Bytes &) { return Taken::Dropped; };
+    sockets.push_back(socket.get());
+    auto own = std::make_unique<responder::Responder>(options);
+    responders.push_back(own.get());
+    workers.add(std::make_unique<endpoint::BasicEngine<FakeSocket, FakeClock>>(
+        std::move(socket),
+        std::make_unique<endpoint::SharingSource>(std::move(own), (*share)->passed(i)),
+        ROCE_UDP_PORT, FakeClock(times[i])));
+  }
+  std::mt19937 random(1);
+  for (uint32_t n = 0; n < kQps * kRequests; n++) {
+    const uint32_t queue = random() % kQueues;
+    sockets[queue]->arrive(times[queue].now + kMs + n * kUs, request_to(2 + n % kQps, n / kQps));
+  }
+  RespondCounts all;
+  const auto read = [&] {
+    all = {};
+    workers.read_counts([&](size_t i, const EngineCounts &) { add(all, responders[i]->counts()); });
+    return all.messages;
+  };
+  int looks = 0;
+  const std::atomic<bool> stop = false;
+  ASSERT_TRUE(workers.run(stop, {{std::chrono::milliseconds(5),
+                                  [&] { return read() < kQps * kRequests && ++looks < 4000; }}}));
+  EXPECT_EQ(read(), kQps * kRequests);
+  EXPECT_EQ(all.requests, kQps * kRequests);
+  EXPECT_EQ(all.qps, kQps);
+  EXPECT_EQ(all.duplicates + all.naks + all.qps_full + all.other_queue_full, 0U);
+  EXPECT_GT(all.other_queue, kRequests);
 }
 
 // ---- a wire, as WireRun::State::run_threads has it

@@ -124,8 +124,7 @@ void describe(Command command, Args &args) {
       .value_name("NS")
       .needs("--sink");
   add_duration(command, "--for", args.request.duration_ns, "End after DURATION");
-  add_queue_options(command, args.request.queues,
-                    "On N queues, a thread each (default: all; RDMA CM needs --queues 1)");
+  add_queue_options(command, args.request.queues, "On N queues, a thread each (default: all)");
   add_attach_options(command, args.request.attach);
   add_interval(command, args.interval, "A report every S seconds, and one at the end");
   command.set_footer(

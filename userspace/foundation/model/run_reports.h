@@ -178,6 +178,9 @@ struct RespondCounts {
   uint64_t cm_connections = 0, cm_messages = 0, cm_rejected = 0;
   uint64_t cm_other_version = 0; // REQs of the RoCE version that is not answered
   uint64_t answers_dropped = 0;  // requests dropped because the reply queue was full
+  // Frames on another queue than that of their connection; those of them that were dropped because
+  // too many waited for it.
+  uint64_t other_queue = 0, other_queue_full = 0;
 };
 
 // RespondCounts consists of 64-bit counters only.

@@ -2,6 +2,7 @@
 #include "afxdp/socket.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
 #include <chrono>
@@ -258,10 +259,10 @@ void Socket::release() {
 }
 
 bool Socket::wait(uint64_t ns) {
-  pollfd item{fd(), POLLIN, 0};
+  std::array<pollfd, 2> items{{{fd(), POLLIN, 0}, {other_fd_, POLLIN, 0}}};
   const timespec time{static_cast<time_t>(ns / 1'000'000'000),
                       static_cast<long>(ns % 1'000'000'000)};
-  return ppoll(&item, 1, &time, nullptr) >= 0 || errno != EINTR;
+  return ppoll(items.data(), other_fd_ < 0 ? 1 : 2, &time, nullptr) >= 0 || errno != EINTR;
 }
 
 // Drivers complete frames in order, so the unsent ones are the last descriptors of the TX ring.

@@ -93,6 +93,8 @@ public:
   // Waits for a received frame, at most `ns` nanoseconds; 0: returns at once. False: interrupted by
   // a signal.
   bool wait(uint64_t ns);
+  // wait() also ends when `fd` is readable.
+  void also_wait_for(int fd) { other_fd_ = fd; }
 
   // Error if the port is gone. The kernel does not report this by itself.
   Status check() const;
@@ -126,6 +128,7 @@ private:
   xsk_ring_cons completion_{}, rx_{};
   bool zero_copy_ = false;
   bool cannot_send_ = false;
+  int other_fd_ = -1;
 
   uint32_t free_count_ = 0;
   std::vector<uint32_t> free_;               // free slots, a stack

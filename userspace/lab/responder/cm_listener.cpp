@@ -23,6 +23,10 @@ CmMessage reply(CmKind kind, const CmMessage &to, uint32_t own_id) {
   return message;
 }
 
+uint8_t transport_of(const CmMessage &request) {
+  return request.transport == 1 ? ROCE_UC : ROCE_RC;
+}
+
 CmMessage rep(const CmMessage &request, const Connected &connection, const Memory *memory) {
   CmMessage message = reply(CmKind::Rep, request, connection.own_id);
   message.qpn = connection.own_qp;
@@ -41,7 +45,9 @@ CmMessage rep(const CmMessage &request, const Connected &connection, const Memor
 
 CmListener::CmListener(const ResponderOptions &options)
     : options_(options), connections_(options.qps), random_(options.seed),
-      next_qp_(options.first_qp), next_id_(static_cast<uint32_t>(random_())) {}
+      step_(options.siblings ? options.siblings->count() : 1),
+      next_qp_(uint64_t{options.first_qp} + options.number),
+      next_id_(static_cast<uint32_t>(random_()) / step_ * step_ + options.number) {}
 
 CmReaction CmListener::receive(const packet::Address &peer, const CmMessage &message,
                                RespondCounts &counts) {
@@ -73,7 +79,7 @@ CmReaction CmListener::request(const packet::Address &peer, const CmMessage &mes
     return reject(message, kInvalidTransport, counts);
   const std::optional<uint32_t> qp = connections_.full() ? std::nullopt
                                      : answer.qp         ? answer.qp
-                                                         : free_qp();
+                                                         : free_qp(peer, transport_of(message));
   if (!qp)
     return reject(message, kNoQp, counts);
   counts.cm_connections++;
@@ -91,13 +97,14 @@ CmReaction CmListener::reject(const CmMessage &message, uint16_t reason, Respond
 Connected CmListener::accept(const packet::Address &peer, const CmMessage &message, uint32_t qp) {
   Connected made;
   made.peer_id = message.local_id;
-  made.own_id = next_id_++;
+  made.own_id = next_id_;
+  next_id_ += step_;
   made.peer_qp = message.qpn;
   made.own_qp = qp;
   made.psn = static_cast<uint32_t>(random_()) & ROCE_PSN_MASK;
   const bool sound = message.pmtu_code >= 1 && message.pmtu_code <= 5;
   made.pmtu = sound ? roce_pmtu_bytes(message.pmtu_code) : options_.pmtu;
-  made.transport = message.transport == 1 ? ROCE_UC : ROCE_RC;
+  made.transport = transport_of(message);
   made.peer = peer;
   qps_.insert(qp);
   connections_.insert({peer, message.local_id}, made);
@@ -116,12 +123,26 @@ std::optional<Connected> CmListener::forget(const packet::Address &peer, uint32_
 
 // Returns the least recently used QPN, so that late packets of an old connection do not reach a new
 // one.
-std::optional<uint32_t> CmListener::free_qp() {
+std::optional<uint32_t> CmListener::free_qp(const packet::Address &peer, uint8_t transport) {
   const uint64_t range = uint64_t{options_.last_qp} - options_.first_qp + 1;
-  for (uint64_t tries = 0; tries < range && tries <= qps_.size(); tries++) {
-    const uint32_t qp = next_qp_;
-    next_qp_ = qp >= options_.last_qp ? options_.first_qp : qp + 1;
-    if (!qps_.contains(qp))
+  // Siblings may have connections to some that RDMA CM did not make.
+  const uint64_t others = options_.siblings ? options_.qps : 0;
+  for (uint64_t tries = 0; tries < range && tries <= qps_.size() + others; tries++) {
+    if (next_qp_ > options_.last_qp)
+      next_qp_ = uint64_t{options_.first_qp} + options_.number;
+    if (next_qp_ > options_.last_qp) // fewer QPNs than siblings
+      return {};
+    const auto qp = static_cast<uint32_t>(next_qp_);
+    next_qp_ += step_;
+    if (qps_.contains(qp))
+      continue;
+    if (!options_.siblings)
+      return qp;
+    const auto owner =
+        options_.siblings->owner(connection_key(peer, qp, transport), options_.number);
+    if (!owner)
+      return {};
+    if (*owner == options_.number)
       return qp;
   }
   return {};

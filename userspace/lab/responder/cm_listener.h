@@ -34,13 +34,16 @@ private:
                      RespondCounts &counts);
   CmReaction reject(const packet::CmMessage &message, uint16_t reason, RespondCounts &counts);
   Connected accept(const packet::Address &peer, const packet::CmMessage &message, uint32_t qp);
-  std::optional<uint32_t> free_qp();
+  std::optional<uint32_t> free_qp(const packet::Address &peer, uint8_t transport);
 
   const ResponderOptions &options_;
   packet::PeerMap<Connected> connections_; // by the peer's address and communication ID
   std::unordered_set<uint32_t> qps_;
   std::mt19937_64 random_;
-  uint32_t next_qp_, next_id_;
+  // The QPNs and IDs of siblings differ: each takes every step_-th.
+  const uint32_t step_;
+  uint64_t next_qp_;
+  uint32_t next_id_;
 };
 
 } // namespace xr::responder

@@ -20,6 +20,11 @@ inline uint64_t properties(const roce_packet &packet) {
   return roce_opcode_properties[packet.opcode];
 }
 
+inline packet::PeerKey connection_key(const packet::Address &peer, uint32_t qpn,
+                                      uint8_t transport) {
+  return {peer, qpn | static_cast<uint32_t>(transport) << 24};
+}
+
 constexpr uint8_t kInvalidRequest = 0x61; // syndrome: IBA vol. 1, 9.7.5.2.1
 
 // One packet to send.

@@ -18,8 +18,21 @@ bool is_connected(uint8_t transport) {
   return transport == ROCE_RC || transport == ROCE_UC || transport == ROCE_XRC;
 }
 
-packet::PeerKey connection_key(const packet::Address &peer, uint32_t qpn, uint8_t transport) {
-  return {peer, qpn | static_cast<uint32_t>(transport) << 24};
+// The message in a frame for the GSI.
+std::optional<packet::CmMessage> cm_message(std::span<const uint8_t> frame,
+                                            const roce_packet &packet) {
+  if (packet.opcode != ROCE_OPCODE_UD_SEND_ONLY || packet.end > frame.size())
+    return {};
+  return packet::parse_cm_mad(
+      frame.subspan(packet.bth + ROCE_BTH_LEN + ROCE_DETH_LEN, packet.payload));
+}
+
+// All messages of a connection get to the same of `count` responders.
+uint32_t cm_owner(const packet::Address &peer, uint32_t peer_id, uint32_t count) {
+  uint64_t hash = peer_id;
+  for (const uint32_t word : peer)
+    hash = (hash ^ word) * 0x9e3779b97f4a7c15ULL;
+  return static_cast<uint32_t>((hash >> 32) % count);
 }
 
 } // namespace
@@ -62,7 +75,7 @@ void Responder::State::receive(uint64_t now, std::span<const uint8_t> frame, roc
   }
   if (options.sink)
     sink(now, frame, packet);
-  else
+  else if (!options.siblings || !passed_on(frame, class_, packet))
     dispatch(now, frame, packet);
 }
 
@@ -94,6 +107,46 @@ void Responder::State::answer_neighbour(std::span<const uint8_t> frame) {
   (packet::is_mapped(question->target) ? counts.arp : counts.nd)++;
   enqueue(packet::neighbour_answer(*question, options.mac_of ? options.mac_of(question->target)
                                                              : options.mac));
+}
+
+// Whether another one has its connection: that gets it, and counts it.
+bool Responder::State::passed_on(std::span<const uint8_t> frame, roce_class class_,
+                                 const roce_packet &packet) {
+  const std::optional<uint32_t> owner = owner_of(frame, packet);
+  if (!owner || *owner == options.number)
+    return false;
+  counts.frames--;
+  counts.bytes -= frame.size();
+  counts.other_queue++;
+  if (!options.siblings->pass(*owner, frame, class_, packet))
+    counts.other_queue_full++;
+  return true;
+}
+
+// Nothing: it stays here.
+std::optional<uint32_t> Responder::State::owner_of(std::span<const uint8_t> frame,
+                                                   const roce_packet &packet) {
+  const uint32_t qpn = roce_key_qp(&packet.key);
+  const packet::Address peer = packet::source_of(packet);
+  if (packet.info & ROCE_OP_RESPONSE) {
+    for (const uint8_t transport : {ROCE_RC, ROCE_XRC})
+      if (const packet::PeerKey key = connection_key(peer, qpn, transport);
+          pacing_ && packet.info & ROCE_OP_CNP && !index_.find(key))
+        if (const auto owner = options.siblings->find(key))
+          return owner;
+    return {};
+  }
+  if (qpn == ROCE_QPN_GSI) {
+    const auto message = cm_message(frame, packet);
+    return message ? std::optional(cm_owner(peer, message->local_id, options.siblings->count()))
+                   : std::nullopt;
+  }
+  if (qpn < options.first_qp || qpn > options.last_qp || !is_connected(transport_of(packet)))
+    return {};
+  const packet::PeerKey key = connection_key(peer, qpn, transport_of(packet));
+  if (index_.find(key))
+    return {};
+  return packet.info ? options.siblings->owner(key, options.number) : options.siblings->find(key);
 }
 
 void Responder::State::dispatch(uint64_t now, std::span<const uint8_t> frame,
@@ -175,7 +228,8 @@ uint32_t Responder::State::peer_of(uint32_t qpn) const {
 }
 
 Connection *Responder::State::connect(const packet::PeerKey &key, uint32_t peer_qp, uint32_t pmtu) {
-  if (index_.full())
+  if (index_.full() ||
+      (options.siblings && options.siblings->owner(key, options.number) != options.number))
     return nullptr;
   if (free_.empty())
     free_.push_back(&connections_.emplace_back());
@@ -199,8 +253,11 @@ Connection *Responder::State::connect(const packet::PeerKey &key, uint32_t peer_
 
 // A queued connection is reused only after it has left the queue.
 void Responder::State::release(Connection *connection) {
-  if (connection->alive)
+  if (connection->alive) {
     index_.erase(connection->key);
+    if (options.siblings)
+      options.siblings->forget(connection->key, options.number);
+  }
   connection->alive = false;
   connection->forget_kept(kept_room_);
   if (!connection->queued)
@@ -228,10 +285,7 @@ void Responder::State::forget(const Connected &ended) {
 }
 
 void Responder::State::receive_mad(std::span<const uint8_t> frame, const roce_packet &packet) {
-  std::optional<packet::CmMessage> message;
-  if (packet.opcode == ROCE_OPCODE_UD_SEND_ONLY && packet.end <= frame.size())
-    message = packet::parse_cm_mad(
-        frame.subspan(packet.bth + ROCE_BTH_LEN + ROCE_DETH_LEN, packet.payload));
+  const std::optional<packet::CmMessage> message = cm_message(frame, packet);
   if (!message) {
     counts.no_qp++;
     return;

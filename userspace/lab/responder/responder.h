@@ -18,6 +18,7 @@
 #include "rate/control.h"
 #include "responder/memory.h"
 #include "responder/receiver.h"
+#include "responder/siblings.h"
 #include "stamps/one_way.h"
 
 namespace xr::responder {
@@ -73,6 +74,8 @@ struct ResponderOptions {                 // NOLINT(clang-analyzer-optin.perform
   Receiver *receiver = nullptr;           // nullptr: every SEND has a receive, and every REQ a REP
   bool open_only = false;                 // QPs exist if RDMA CM or open() made them
   const packet::Pauses *pauses = nullptr; // answers of a paused priority wait
+  Siblings *siblings = nullptr;           // nullptr: it has all connections
+  uint32_t number = 0;                    // its own among the siblings
   uint64_t seed = 0;
   // Counts RoCE frames and the stamps in them, and never answers them. `now` of receive() must be
   // CLOCK_TAI then.

@@ -62,6 +62,8 @@ private:
   bool is_mine(const roce_packet &packet);
   void answer_neighbour(std::span<const uint8_t> frame);
   void dispatch(uint64_t now, std::span<const uint8_t> frame, const roce_packet &packet);
+  bool passed_on(std::span<const uint8_t> frame, roce_class class_, const roce_packet &packet);
+  std::optional<uint32_t> owner_of(std::span<const uint8_t> frame, const roce_packet &packet);
   void sink(uint64_t now, std::span<const uint8_t> frame, const roce_packet &packet);
   void request(uint64_t now, std::span<const uint8_t> frame, const roce_packet &packet);
   void receive_mad(std::span<const uint8_t> frame, const roce_packet &packet);

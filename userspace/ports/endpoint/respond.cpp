@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/random_seed.h"
 #include "endpoint/engine.h"
+#include "endpoint/queue_share.h"
 #include "endpoint/rates.h"
 #include "parse/address.h"
 #include "parse/value.h"
@@ -20,6 +21,7 @@ namespace xr::endpoint {
 struct RespondRun::State : Session {
   RespondRequest request;
   std::unique_ptr<responder::Memory> memory;
+  std::unique_ptr<QueueShare> share;              // of several queues
   std::vector<responder::Responder *> responders; // of the workers' engines, in their order
 };
 
@@ -98,10 +100,20 @@ Result<RespondRun> RespondRun::prepare(RespondRequest request) {
     state->obey_pfc(request.pfc_line_bits);
     responder.pauses = state->pauses.get();
   }
+  if (sockets.size() > 1 && !responder.sink)
+    state->share = XR_TRY(QueueShare::make(static_cast<uint32_t>(sockets.size()), responder.qps));
+  responder.siblings = state->share.get();
   for (auto &socket : sockets) {
     responder.seed++; // independent random numbers per queue
-    auto source = std::make_unique<responder::Responder>(responder);
-    state->responders.push_back(source.get());
+    responder.number = static_cast<uint32_t>(state->responders.size());
+    auto own = std::make_unique<responder::Responder>(responder);
+    state->responders.push_back(own.get());
+    std::unique_ptr<packet::Source> source = std::move(own);
+    if (state->share) {
+      PassedFrames &passed = state->share->passed(responder.number);
+      socket->also_wait_for(passed.wake_fd());
+      source = std::make_unique<SharingSource>(std::move(source), passed);
+    }
     auto engine =
         std::make_unique<Engine>(std::move(socket), std::move(source), request.attach.udp_port);
     if (responder.sink)

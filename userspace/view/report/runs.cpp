@@ -273,24 +273,26 @@ Document respond_document(const RespondReport &r) {
   s.push_back({"addresses", "", Value{StringList(r.addresses)}, Where::Json});
   if (r.memory)
     s.push_back(memory_section(*r.memory));
-  s.push_back({"received", "RECEIVED",
-               Group{count("frames", "frames", r.engine.received, Hide::Never),
-                     count("bytes", "bytes", r.engine.received_bytes, Hide::Never),
-                     count("requests", "requests", c.requests, Hide::Never),
-                     count("in_order", "in order", c.in_order),
-                     count("out_of_order", "out of order", c.out_of_order, Hide::Zero, Tone::Alarm),
-                     count("kept", "kept until an earlier one comes", c.kept),
-                     count("duplicates", "duplicates", c.duplicates),
-                     count("messages", "messages", c.messages, Hide::Never),
-                     count("message_bytes", "their payload", c.message_bytes, Hide::Never),
-                     count("datagrams", "UD datagrams", c.datagrams),
-                     count("unreliable", "UC packets", c.unreliable),
-                     count("uc_dropped", "UC packets of broken messages", c.uc_dropped),
-                     count("ce", "marked CE", c.ce),
-                     count("responses", "ACKs, responses, CNPs", c.responses_seen),
-                     count("cnps", "CNPs for READ responses", c.cnps_received),
-                     count("cnps_stray", "CNPs for QPs without any", c.cnps_stray),
-                     count("qps", "connections", c.qps)}});
+  s.push_back(
+      {"received", "RECEIVED",
+       Group{count("frames", "frames", r.engine.received, Hide::Never),
+             count("bytes", "bytes", r.engine.received_bytes, Hide::Never),
+             count("requests", "requests", c.requests, Hide::Never),
+             count("in_order", "in order", c.in_order),
+             count("out_of_order", "out of order", c.out_of_order, Hide::Zero, Tone::Alarm),
+             count("kept", "kept until an earlier one comes", c.kept),
+             count("duplicates", "duplicates", c.duplicates),
+             count("messages", "messages", c.messages, Hide::Never),
+             count("message_bytes", "their payload", c.message_bytes, Hide::Never),
+             count("datagrams", "UD datagrams", c.datagrams),
+             count("unreliable", "UC packets", c.unreliable),
+             count("uc_dropped", "UC packets of broken messages", c.uc_dropped),
+             count("ce", "marked CE", c.ce),
+             count("responses", "ACKs, responses, CNPs", c.responses_seen),
+             count("cnps", "CNPs for READ responses", c.cnps_received),
+             count("cnps_stray", "CNPs for QPs without any", c.cnps_stray),
+             count("qps", "connections", c.qps),
+             count("other_queue", "on another queue than their connection's", c.other_queue)}});
   s.push_back(
       {"answered", "ANSWERED",
        Group{count("packets", "packets", r.engine.sent, Hide::Never), count("acks", "ACKs", c.acks),
@@ -328,7 +330,9 @@ Document respond_document(const RespondReport &r) {
        lost("schedule_given_up_ms", "ms of schedule given up: sending was too slow",
             c.slipped_ns / 1'000'000),
        lost("kept_no_room", "requests not kept: too many wait for a missing one", c.kept_no_room),
-       lost("answers_dropped", "requests dropped: the reply queue was full", c.answers_dropped)}));
+       lost("answers_dropped", "requests dropped: the reply queue was full", c.answers_dropped),
+       lost("other_queue_full", "dropped: too many wait for their connection's queue",
+            c.other_queue_full)}));
   return document;
 }
 
