@@ -62,6 +62,17 @@ static ROCE_INLINE long tell(struct xdp_md *ctx, struct roce_capture *record, __
                                sizeof(*record));
 }
 
+/* 0: `time` is the NIC's, of the frame. See ROCE_NIC_TIME_CALL. */
+static int (*const nic_time)(struct xdp_md *ctx, __u64 *time) = (void *)ROCE_NIC_TIME_CALL;
+
+static ROCE_INLINE __u64 nic_time_of(struct xdp_md *ctx) {
+  __u64 time = 0;
+
+  if (!(config.features & ROCE_FEATURE_NIC_TIME) || nic_time(ctx, &time))
+    return 0;
+  return time;
+}
+
 static ROCE_INLINE void count_lost(struct roce_capture_counts *counts, long error) {
   if (error == -ENOENT)
     counts->unread++;
@@ -101,6 +112,7 @@ __attribute__((noinline)) int capture_begin(struct xdp_md *ctx) {
     return 0;
   __builtin_memset(&scratch->trace, 0, sizeof(scratch->trace));
   record->time_ns = bpf_ktime_get_ns();
+  record->nic_ns = nic_time_of(ctx);
   record->length = roce_frame_length(ctx, (__u32)(roce_frame_end(ctx) - roce_frame_data(ctx)));
   record->parts = 0;
   if (!filter->kinds)

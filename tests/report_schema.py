@@ -128,7 +128,7 @@ GOLDENS = {"capture": "analyze/part", "empty": "analyze/part", "compare": "compa
            "no_latency": "latency_report/part", "link": "link", "microbursts": "analyze/part", "not_tracked": "streams",
            "pfc_storm": "send", "send_live": "send", "stamps": "analyze/part", "streams": "streams", "streams_rates": "streams",
            "wire": "wire", "attachments": "status", "connections": "connections", "counters_all": "counters", "detached": "detach",
-           "port_capture": "capture", "respond": "respond", "rules": "impair", "send_reliable": "send", "sink": "respond",
+           "port_capture": "capture", "port_capture_nic": "capture", "respond": "respond", "rules": "impair", "send_reliable": "send", "sink": "respond",
            "streams_nic": "streams", "checks": "checks_report/part", "peer": "peer_report"}
 # Command lines; DATA and OUT are directories. /row: rows of a table.
 PORTED = "analyze DATA/loss_rc_read_v4.pcap.gz --rows ndjson --episodes --table"

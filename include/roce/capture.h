@@ -26,6 +26,12 @@ enum roce_capture_kind {
 /* Most bytes of a frame: the length of a perf record, with its headers, has 16 bits. */
 #define ROCE_CAPTURE_SNAP 65024
 
+/*
+ * The number of a call that gives the NIC's time. It is no helper's: before the program is loaded
+ * the call is replaced by one of bpf_xdp_metadata_rx_timestamp(), or taken out.
+ */
+#define ROCE_NIC_TIME_CALL 0x7f000001
+
 /* `capture_filter` map: the frames to capture. */
 struct roce_capture_filter {
   __u32 kinds;  /* enum roce_capture_kind; 0: none */
@@ -64,8 +70,9 @@ enum roce_capture_fate {
 /* A record. With ROCE_CAPTURE_FRAME, `captured` bytes of the frame follow. */
 struct roce_capture {
   __u64 time_ns; /* CLOCK_MONOTONIC, when the frame arrived */
-  __u64 number;  /* among the frames captured on its CPU, from 1 */
-  __u32 length;  /* of the frame, without FCS */
+  __u64 nic_ns; /* with ROCE_FEATURE_NIC_TIME: when the NIC received it, by its clock; 0: unknown */
+  __u64 number; /* among the frames captured on its CPU, from 1 */
+  __u32 length; /* of the frame, without FCS */
   __u32 captured;
   __u32 kinds; /* enum roce_capture_kind */
   __u32 psn;
@@ -83,7 +90,7 @@ struct roce_capture {
   __u32 fate; /* enum roce_capture_fate */
   __u32 reserved;
 };
-ROCE_STATIC_ASSERT(sizeof(struct roce_capture) == 112, "roce_capture is 112 bytes");
+ROCE_STATIC_ASSERT(sizeof(struct roce_capture) == 120, "roce_capture is 120 bytes");
 
 static ROCE_INLINE __u32 roce_capture_kinds(int class_, const struct roce_packet *p) {
   __u32 kinds = ROCE_CAPTURE_DATA;

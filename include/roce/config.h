@@ -9,7 +9,7 @@
  * Incremented when the key, value or meaning of a map that userspace reads changes. Every
  * attachment has it in its .rodata.
  */
-#define ROCE_ABI 13
+#define ROCE_ABI 14
 
 struct roce_config {
   __u32 abi;
@@ -52,6 +52,8 @@ enum roce_feature {
   ROCE_FEATURE_TIME = 1 << 14,    /* times QP pairs */
   ROCE_FEATURE_SKIP = 1 << 15,    /* both leave out packets in order: skip.h */
   ROCE_FEATURE_JOB = 1 << 16,     /* bursts by pair of hosts: job.h */
+  ROCE_FEATURE_NIC_TIME =
+      1 << 17, /* captured frames have the NIC's time; the program is its alone */
 };
 /*
  * Features that depend on the rules in force alone. ROCE_FEATURE_HOLD stays until the port is

@@ -12,6 +12,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "afxdp/umem.h"
+#include "afxdp/zero_copy.h"
 #include "doctor/check_rdma.h"
 #include "doctor/doctor.h"
 #include "doctor/kernel.h"
@@ -269,7 +271,7 @@ Checks check(const PortFacts &port) {
 TEST(DoctorPort, AllIsWell) {
   for (const Check &one : check(sound_port()))
     EXPECT_TRUE(one.verdict == CheckVerdict::Ok || one.name == "promiscuous" ||
-                one.name == "peer" || one.name == "steering")
+                one.name == "peer" || one.name == "steering" || one.name == "clock")
         << one.name << ": " << one.text;
 }
 
@@ -379,6 +381,23 @@ TEST(DoctorPort, ChunksOfNicsThatTakeKilobytes) {
   EXPECT_EQ(copied->message,
             "igb has no zero-copy for frames in several buffers, as MTU 3500 needs");
   EXPECT_EQ(copied->hint, "ip link set eth2 mtu 3000");
+}
+
+TEST(DoctorPort, ClockOfTheNic) {
+  PortFacts port = sound_port();
+  expect(check(port), "clock", CheckVerdict::Info, "no clock of its own");
+  port.clock = host::NicClock{2, true};
+  port.clock_offset = host::ClockOffset{37'000'000'012, 12, 300};
+  port.xdp->rx_time = true;
+  port.xdp->tx_time = false;
+  expect(check(port), "clock", CheckVerdict::Ok,
+         "/dev/ptp2, 12 ns ahead of CLOCK_TAI (known within 300 ns); the driver gives XDP receive "
+         "times: yes, its hash: unknown; AF_XDP transmit times: no");
+  port.clock->stamps_received = false;
+  port.clock_offset = Error{"cannot open /dev/ptp2: Permission denied (EACCES)"};
+  expect(check(port), "clock", CheckVerdict::Ok, "cannot be read: cannot open /dev/ptp2",
+         "as root: ");
+  expect(check(port), "clock", CheckVerdict::Ok, "does not stamp every received frame");
 }
 
 TEST(DoctorPort, QueuesThatTheDeviceCanHave) {
@@ -584,6 +603,14 @@ TEST(DoctorNetlink, XdpFeatures) {
               found.get().frags);
   EXPECT_FALSE(found.get().transmits || found.get().transmits_frags);
   EXPECT_EQ(found.get().zero_copy_frags, 17u);
+  EXPECT_FALSE(found.get().rx_time || found.get().tx_time); // an older kernel does not say
+  const auto newer = parse_xdp_features(
+      body + attribute(5, bytes(uint64_t{2})) + attribute(6, bytes(uint64_t{1 | 4})), 9);
+  ASSERT_TRUE(newer.ok());
+  EXPECT_EQ(newer.get().rx_time, false);
+  EXPECT_EQ(newer.get().rx_hash, true);
+  EXPECT_EQ(newer.get().tx_time, true);
+  EXPECT_EQ(newer.get().launch_time, true);
   EXPECT_FALSE(parse_xdp_features(body, 10).ok());
   EXPECT_FALSE(parse_xdp_features(head, 9).ok());
   EXPECT_FALSE(parse_xdp_features("", 9).ok());

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <linux/bpf.h>
 
+#include "roce/capture.h"
 #include "roce/config.h"
 #include <xdp_roce.skel.h>
 
@@ -65,6 +66,17 @@ TEST(HelperCalls, TheBuiltInObjectLosesThoseAndNothingElse) {
   for (const size_t at : calls)
     memcpy(mended.data() + at, &insn, sizeof(insn));
   EXPECT_EQ(mended, before);
+}
+
+// The call for the NIC's time is there once, and becomes one of a kernel function.
+TEST(HelperCalls, TheNicsTimeIsACallOfAKernelFunction) {
+  const Bytes before = builtin();
+  const bpf_insn function = {BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_KFUNC_CALL, 0, 4711};
+  const Bytes after = replace_calls(before, ROCE_NIC_TIME_CALL, function);
+  const auto calls = places(before, call(ROCE_NIC_TIME_CALL));
+  ASSERT_EQ(calls.size(), 1u);
+  EXPECT_EQ(places(after, function), calls);
+  EXPECT_TRUE(places(after, call(ROCE_NIC_TIME_CALL)).empty());
 }
 
 // Nothing else of the program changes packet data, as kernels since 6.13 see it.

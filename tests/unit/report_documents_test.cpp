@@ -99,6 +99,9 @@ TEST(ReportDocuments, Capture) {
   summary.seconds = 2;
   summary.files = {"loss.pcapng"};
   expect_json("port_capture", capture_report(summary));
+  summary.nic = {"ptp0", 3, -37'000'000'012, 480};
+  expect_json("port_capture_nic", capture_report(summary));
+  EXPECT_NE(to_text(capture_report(summary)).find("ns ahead of CLOCK_TAI"), std::string::npos);
 }
 
 TEST(ReportDocuments, Connections) {

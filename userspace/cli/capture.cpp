@@ -100,6 +100,13 @@ void describe(Command command, Args &args) {
       .check(whole_number(0, 1'000'000'000));
   command.option("--before").needs("--around");
   command.option("--after").needs("--around");
+  command
+      .add_option_function<std::string>(
+          "-j,--time-stamp-type",
+          [&request](const std::string &type) { request.nic_clock = type == "adapter_unsynced"; },
+          "Times of the kernel's clock, or of the NIC's as they are (default: host)")
+      .value_name("TYPE")
+      .check(one_of({"host", "adapter_unsynced"}));
   command.add_option("-c,--count", request.count, "End after N frames")
       .value_name("N")
       .check(whole_number(1, UINT64_MAX));

@@ -147,7 +147,36 @@ public:
         facts_.this_command() + " --try");
   }
 
+  // The NIC's clock, and what XDP and AF_XDP get of it.
+  void clock() {
+    if (!facts_.clock || facts_.clock.get().index < 0)
+      return add("clock", CheckVerdict::Info, "no clock of its own (PHC)" + times());
+    std::string text = "/dev/" + facts_.clock.get().name();
+    if (facts_.clock_offset)
+      text += fmt::format(", {} ns ahead of CLOCK_TAI (known within {} ns)",
+                          facts_.clock_offset.get().tai_ns, facts_.clock_offset.get().within_ns);
+    else
+      text += ", which cannot be read: " + facts_.clock_offset.error().message;
+    if (!facts_.clock.get().stamps_received)
+      text += "; it does not stamp every received frame";
+    add("clock", CheckVerdict::Ok, text + times(),
+        facts_.clock_offset ? "" : "as root: " + facts_.this_command());
+  }
+
 private:
+  std::string times() const {
+    if (!facts_.xdp)
+      return "";
+    const host::XdpFeatures &xdp = facts_.xdp.get();
+    const auto word = [](const std::optional<bool> &has) {
+      return !has ? "unknown" : *has ? "yes" : "no";
+    };
+    return fmt::format("; the driver gives XDP receive times: {}, its hash: {}; AF_XDP transmit "
+                       "times: {}, launch times: {}",
+                       word(xdp.rx_time), word(xdp.rx_hash), word(xdp.tx_time),
+                       word(xdp.launch_time));
+  }
+
   static constexpr const char *kHashPorts = "ethtool -N {} rx-flow-hash udp4 sdfn";
 
   bool on(const char *feature) const {
@@ -200,6 +229,7 @@ void check_receive(const PortFacts &facts, Checks &checks) {
   port.lro();
   port.rss();
   port.steering();
+  port.clock();
 }
 
 } // namespace xr::doctor

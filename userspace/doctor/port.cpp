@@ -43,6 +43,9 @@ Result<PortFacts> read_port(const PortName &name, bool try_port, bool fix) {
   port.receive = host::read_receive_settings(host::ethtool_of(name.ifname));
   port.hook = datapath::read_hook(port.link.ifindex);
   port.pfc = host::read_pfc(name.ifname);
+  port.clock = host::read_nic_clock(name.ifname);
+  if (port.clock && port.clock->index >= 0)
+    port.clock_offset = host::read_clock_offset(port.clock->index);
   if (try_port) {
     port.zero_copy = afxdp::try_zero_copy(port.zero_copy_port(), port.xdp);
     const auto rules = host::FlowRules::make({name, port.link.driver, ROCE_UDP_PORT, 0});

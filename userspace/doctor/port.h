@@ -18,6 +18,7 @@
 #include "host/flow_rules.h"
 #include "host/link.h"
 #include "host/netdev_family.h"
+#include "host/nic_clock.h"
 #include "host/placement.h"
 #include "host/receive.h"
 #include "model/check.h"
@@ -43,6 +44,8 @@ struct PortFacts {
   std::optional<Result<afxdp::ZeroCopyTrial>> zero_copy; // unset: not tried
   Result<host::Features> features = Error{};
   host::ReceiveSettings receive;
+  Result<host::NicClock> clock = Error{};
+  Result<host::ClockOffset> clock_offset = Error{};
   std::optional<Status> flow_rule; // of a trial; unset: not tried
   DeviceFacts device;
   Result<datapath::Hook> hook = Error{};

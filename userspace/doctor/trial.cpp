@@ -139,7 +139,7 @@ Status drop_one() {
 Status capture_one() {
   unsigned frames = 0;
   auto tap = datapath::CaptureTap::open(
-      {kPort, ""}, small(), 64 << 10,
+      {kPort, ""}, small(), 64 << 10, false,
       [&](unsigned, const roce_capture &, const uint8_t *) { frames++; });
   if (!tap)
     return std::move(tap).error();

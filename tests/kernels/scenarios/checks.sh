@@ -19,6 +19,8 @@ if [[ ${XR_NICS:-} ]]; then
       ip -n "$ns" link set "$name" mtu "$1" promisc on up # captures have MACs of their own
       i=$((i + 1))
     done
+    # Answers come on the queue that sends; RSS, with a key by chance, sends them to any.
+    ip netns exec "$tx" ethtool -X tx0 equal 1 >/dev/null 2>&1 || true
     carriers
   }
   carriers() { wait_for 15 carrier "$tx" tx0 && wait_for 15 carrier "$rx" rx0 || fail "no carrier"; }

@@ -45,6 +45,7 @@ enum Option : uint16_t {
   // of interfaces
   kNameOption = 2,
   kResolutionOption = 9,
+  kDescriptionOption = 3,
   kFilterOption = 11,
   // of packets
   kFlagsOption = 2,
@@ -155,6 +156,8 @@ Result<PcapngWriter> PcapngWriter::create(const std::string &path, const PcapngI
   self.put(interface.snap);
   self.put_option(kNameOption, interface.name);
   self.put_option(kResolutionOption, &kNanoseconds, sizeof(kNanoseconds));
+  if (!interface.description.empty())
+    self.put_option(kDescriptionOption, interface.description);
   if (!interface.filter.empty()) // the leading 0 byte means that the filter is text
     self.put_option(kFilterOption, std::string(1, '\0') + interface.filter);
   self.put(uint32_t{kEndOption});

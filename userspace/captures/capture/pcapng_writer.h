@@ -15,9 +15,10 @@ namespace xr {
 
 struct PcapngInterface {
   std::string name;
-  std::string filter; // as text; "": none
-  uint32_t snap = 0;  // maximum bytes of a frame
-  uint16_t link = 1;  // https://www.tcpdump.org/linktypes.html: Ethernet
+  std::string filter;           // as text; "": none
+  uint32_t snap = 0;            // maximum bytes of a frame
+  uint16_t link = 1;            // https://www.tcpdump.org/linktypes.html: Ethernet
+  std::string description = {}; // "": none
 };
 
 struct PcapngPacket {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,14 @@ struct CaptureSummary {
   uint64_t outcomes_lost = 0; // frames whose outcome (forwarded, dropped, ...) was lost
   uint64_t unread = 0;        // frames on a CPU that has no ring
   uint64_t late = 0;          // frames read after a frame with a later timestamp
+  // With the NIC's clock.
+  struct NicTimes {
+    std::string clock;    // "ptp0"; "": none that can be read
+    uint64_t without = 0; // written frames without a time of it: they have the kernel's
+    std::optional<int64_t> ahead_of_tai_ns; // of CLOCK_TAI, when the capture began
+    uint64_t within_ns = 0;                 // as exact as that is
+  };
+  std::optional<NicTimes> nic;
 };
 
 } // namespace xr

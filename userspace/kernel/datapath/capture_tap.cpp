@@ -92,9 +92,14 @@ Status CaptureTap::open_rings(uint64_t ring_bytes) {
                      "--buffer with a smaller size needs less memory");
 }
 
-Result<CaptureTap> CaptureTap::open(const PortName &port, const AttachOptions &options,
-                                    uint64_t ring_bytes, Callback callback) {
-  auto lease = XR_TRY(FeatureLease::take(port, kCapture, options));
+Result<CaptureTap> CaptureTap::open(const PortName &port, AttachOptions options,
+                                    uint64_t ring_bytes, bool nic_time, Callback callback) {
+  LeasedFeature feature = kCapture;
+  if (nic_time) {
+    feature.bit |= ROCE_FEATURE_NIC_TIME;
+    options.alone = true;
+  }
+  auto lease = XR_TRY(FeatureLease::take(port, feature, options));
   CaptureTap self(std::move(lease));
   auto found = look_up(port);
   if (!found)

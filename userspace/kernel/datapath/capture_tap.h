@@ -28,9 +28,10 @@ public:
 
   // One tap per port. An attached port gets its program exchanged for one that copies frames; any
   // other port is attached with `options` and detached at the end. `ring_bytes`: size of each CPU's
-  // ring, a power of two of pages. No frame is copied before start().
-  static Result<CaptureTap> open(const PortName &port, const AttachOptions &options,
-                                 uint64_t ring_bytes, Callback callback);
+  // ring, a power of two of pages. No frame is copied before start(). `nic_time`: with
+  // roce_capture.nic_ns, for which the program is alone on the hook.
+  static Result<CaptureTap> open(const PortName &port, AttachOptions options, uint64_t ring_bytes,
+                                 bool nic_time, Callback callback);
   CaptureTap(CaptureTap &&) noexcept = default;
   CaptureTap &operator=(CaptureTap &&) = delete;
   ~CaptureTap();

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Removes calls of a BPF helper from an object file before it is loaded.
+// Removes or replaces calls of a BPF helper in an object file before it is loaded.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
+
+#include <linux/bpf.h>
 
 namespace xr::datapath {
 
@@ -14,5 +16,8 @@ namespace xr::datapath {
 // program under a dispatcher without such helpers (6.13, and stable 6.6 and 6.12). So the calls of
 // a feature that is off must not be in the code at all.
 std::vector<uint8_t> without_calls(std::span<const uint8_t> object, int32_t helper);
+// The same with another instruction.
+std::vector<uint8_t> replace_calls(std::span<const uint8_t> object, int32_t helper,
+                                   const bpf_insn &instead);
 
 } // namespace xr::datapath

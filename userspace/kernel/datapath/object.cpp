@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <span>
 #include <type_traits>
 #include <utility>
 
@@ -12,10 +13,12 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <xdp/libxdp.h>
 
 #include "base/random_seed.h"
+#include "roce/capture.h"
 #include "roce/config.h"
 #include "roce/counters.h"
 #include "roce/found.h" // for the sizes
@@ -152,6 +155,14 @@ roce_config make_config(const AttachOptions &options, bool frags) {
   return config;
 }
 
+// The kernel gives times of a NIC to a program that is loaded for it alone.
+void Object::bind_to(unsigned ifindex) {
+  constexpr uint32_t kDeviceBoundOnly = 1 << 6; // of <linux/bpf.h> since 6.3
+  bpf_program *program = object_->progs.xdp_roce;
+  bpf_program__set_ifindex(program, ifindex);
+  bpf_program__set_flags(program, bpf_program__flags(program) | kDeviceBoundOnly);
+}
+
 void Object::configure(const roce_config &config, uint32_t ring_bytes) {
   auto &maps = object_->maps;
 
@@ -271,7 +282,18 @@ Status Object::share_maps(const Pins &other, std::initializer_list<bpf_map *> ma
 
 // Only CNPs, which are shorter than the packet they are made from, change the length of a frame,
 // and only held frames get metadata. Without these features, the calls of the helpers are removed.
-std::unique_ptr<Skeleton, Object::Close> Object::open_skeleton(uint32_t features) {
+Result<int32_t> nic_time_function() {
+  std::unique_ptr<btf, decltype(&btf__free)> kernel(btf__load_vmlinux_btf(), btf__free);
+  const int32_t id =
+      kernel ? btf__find_by_name_kind(kernel.get(), "bpf_xdp_metadata_rx_timestamp", BTF_KIND_FUNC)
+             : -1;
+  if (id < 0)
+    return Error{"this kernel gives XDP no times of the NIC", "kernel 6.3 and later do"};
+  return id;
+}
+
+std::unique_ptr<Skeleton, Object::Close> Object::open_skeleton(uint32_t features,
+                                                               int32_t nic_time) {
   std::unique_ptr<Skeleton, Close> object(
       static_cast<Skeleton *>(calloc(1, sizeof(Skeleton)))); // freed by Skeleton::destroy
   if (!object || xdp_roce__create_skeleton(object.get()) < 0)
@@ -286,6 +308,11 @@ std::unique_ptr<Skeleton, Object::Close> Object::open_skeleton(uint32_t features
         without_calls({static_cast<const uint8_t *>(skeleton.data), skeleton.data_sz}, helper);
     skeleton.data = patched.data(); // needed only until bpf_object__open_skeleton() returns
   }
+  const std::span code(static_cast<const uint8_t *>(skeleton.data), skeleton.data_sz);
+  patched = nic_time ? replace_calls(code, ROCE_NIC_TIME_CALL,
+                                     {BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_KFUNC_CALL, 0, nic_time})
+                     : without_calls(code, ROCE_NIC_TIME_CALL);
+  skeleton.data = patched.data();
   const int error = bpf_object__open_skeleton(&skeleton, nullptr);
   skeleton.data = nullptr;
   if (!error)
@@ -299,7 +326,10 @@ Result<Object> Object::open(const roce_config &config, uint32_t ring_bytes) {
 
   if (!config.frags)
     XR_TRY(register_sections());
-  self.object_ = open_skeleton(config.features);
+  int32_t nic_time = 0;
+  if (config.features & ROCE_FEATURE_NIC_TIME)
+    nic_time = XR_TRY(nic_time_function());
+  self.object_ = open_skeleton(config.features, nic_time);
   if (!self.object_)
     return errno_error(errno, "cannot open the BPF program that is built in");
   self.configure(config, ring_bytes);
@@ -311,6 +341,8 @@ Result<Object> Object::open(const roce_config &config, uint32_t ring_bytes, cons
   auto self = open(config, ring_bytes);
   if (!self)
     return self;
+  if (config.features & ROCE_FEATURE_NIC_TIME)
+    self->bind_to(pins.ifindex());
   XR_TRY(self->place_maps(pins, suffix));
   return self;
 }

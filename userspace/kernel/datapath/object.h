@@ -29,6 +29,9 @@ size_t object_rodata_size();
 // Full names of all maps that an attachment may have. (The kernel shows the first 15 characters.)
 std::vector<std::string> object_map_names();
 
+// The BTF id of the kernel's function that gives XDP a NIC's receive time (kernel 6.3).
+Result<int32_t> nic_time_function();
+
 // Whether the kernel supports XDP on frames in several buffers (5.18 and later).
 bool kernel_has_frags();
 
@@ -69,7 +72,9 @@ private:
     void operator()(struct xdp_roce *object) const;
     void operator()(xdp_program *program) const;
   };
-  static std::unique_ptr<struct xdp_roce, Close> open_skeleton(uint32_t features);
+  // `nic_time`: the kernel function that gives the NIC's time; 0: none.
+  static std::unique_ptr<struct xdp_roce, Close> open_skeleton(uint32_t features, int32_t nic_time);
+  void bind_to(unsigned ifindex);
   void configure(const roce_config &config, uint32_t ring_bytes);
   Status place_maps(const Pins &pins, const std::string &suffix);
 

@@ -14,7 +14,15 @@ namespace {
 
 // Values of <linux/netdev.h>, which older distributions lack.
 enum : uint8_t { kDevGet = 1 };
-enum : uint16_t { kIfindex = 1, kXdpFeatures = 3, kZeroCopyMaxSegments = 4 };
+enum : uint16_t {
+  kIfindex = 1,
+  kXdpFeatures = 3,
+  kZeroCopyMaxSegments = 4,
+  kRxMetadata = 5,
+  kSocketFeatures = 6
+};
+enum : uint64_t { kRxTimestamp = 1, kRxHash = 2 };
+enum : uint64_t { kTxTimestamp = 1, kTxLaunchTime = 4 };
 enum : uint64_t {
   kBasic = 1,
   kRedirect = 2,
@@ -55,6 +63,13 @@ Result<XdpFeatures> parse_xdp_features(std::string_view body, unsigned ifindex) 
         bits = a.as<uint64_t>();
       else if (a.type == kZeroCopyMaxSegments)
         features.zero_copy_frags = a.as<uint32_t>();
+      else if (a.type == kRxMetadata) {
+        features.rx_time = a.as<uint64_t>() & kRxTimestamp;
+        features.rx_hash = a.as<uint64_t>() & kRxHash;
+      } else if (a.type == kSocketFeatures) {
+        features.tx_time = a.as<uint64_t>() & kTxTimestamp;
+        features.launch_time = a.as<uint64_t>() & kTxLaunchTime;
+      }
     });
   if (!bits || of != ifindex)
     return Error{"the kernel does not report the driver's XDP features"};

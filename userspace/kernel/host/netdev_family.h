@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "base/result.h"
@@ -17,6 +18,9 @@ struct XdpFeatures {
   bool frags = false;     // receives frames in several buffers
   bool transmits_frags = false;
   uint32_t zero_copy_frags = 0; // maximum buffers per frame; 0: unknown
+  // What the driver gives XDP of a received frame, and does for a frame of an AF_XDP socket; unset:
+  // unknown (before kernel 6.7, and 6.8).
+  std::optional<bool> rx_time = {}, rx_hash = {}, tx_time = {}, launch_time = {};
 };
 
 // `body` is the body of a reply, including the generic header. Error: no features, or another

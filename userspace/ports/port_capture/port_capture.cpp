@@ -10,7 +10,12 @@
 
 #include "base/clock.h"
 #include "datapath/capture_tap.h"
+#include "datapath/object.h"
 #include "datapath/remedy.h"
+#include "host/link.h"
+#include "host/netdev_family.h"
+#include "host/netns.h"
+#include "host/nic_clock.h"
 #include "port_capture/comment.h"
 #include "port_capture/event_window.h"
 #include "port_capture/frame_merger.h"
@@ -63,6 +68,41 @@ Error does_not_follow(const PortStatus &port) {
                                                : datapath::attach_again(port, "--follow")};
 }
 
+// The NIC's clock, which stamps the frames, and where its frames that have no time are on it.
+struct NicTimes {
+  host::NicClock clock;
+  std::optional<host::ReceiveStamps> stamps;
+  std::optional<host::ClockOffset> offset;
+  uint64_t none = 0; // frames without a time
+};
+
+// Error: the driver gives XDP no times. Otherwise `notes` has what may be missing.
+Result<NicTimes> open_nic_times(const PortName &port, std::vector<std::string> &notes) {
+  const auto inside = XR_TRY(host::enter_netns(port.netns));
+  const auto link = XR_TRY(host::read_link(port));
+  XR_TRY(datapath::nic_time_function());
+  const auto xdp = host::read_xdp_features(link.ifindex);
+  if (xdp && (!xdp.get().native || xdp.get().rx_time == false))
+    return Error{fmt::format("{} gives XDP no receive times",
+                             link.driver.empty() ? "the driver" : link.driver),
+                 "--time-stamp-type host: the kernel's clock when XDP saw the frame"};
+  NicTimes times;
+  if (auto clock = host::read_nic_clock(port.ifname))
+    times.clock = clock.get();
+  if (auto stamps = host::ReceiveStamps::begin(port.ifname))
+    times.stamps.emplace(std::move(stamps.get()));
+  else
+    notes.push_back(stamps.error().message + "; frames without a time have the kernel's");
+  if (times.clock.index < 0)
+    notes.emplace_back("the NIC has no clock that can be read (no /dev/ptpN): its distance from "
+                       "CLOCK_TAI is unknown");
+  else if (auto offset = host::read_clock_offset(times.clock.index))
+    times.offset = offset.get();
+  else
+    notes.push_back(offset.error().message + ": its distance from CLOCK_TAI is unknown");
+  return times;
+}
+
 } // namespace
 
 struct CaptureRun::State {
@@ -74,6 +114,7 @@ struct CaptureRun::State {
   Status make_files();
   PcapngStatistics statistics() const;
   void select(TracedFrame frame);
+  uint64_t time_of(const roce_capture &frame);
   void write(const TracedFrame &frame);
   bool limit_reached() const { return request.count && files->packets() >= request.count; }
   // The run was stopped, or its time limit and `grace_ns` have passed.
@@ -95,6 +136,8 @@ struct CaptureRun::State {
   uint64_t offset_ns = 0, started_ns = 0, begun_ns = 0, stopped_ns = 0, ended_ns = 0;
   uint64_t selected = 0, events = 0, not_around = 0;
   uint64_t left_out_before = 0; // not_around at the packet written last
+  std::optional<NicTimes> nic;
+  std::vector<std::string> notes;
   Status wrote;
 };
 
@@ -106,9 +149,11 @@ Status CaptureRun::State::open_port() {
         fmt::format("--around {} needs streams, but --no-track disables them", tracked_events),
         "leave out one of the two"}
         .as_usage();
+  if (request.nic_clock)
+    nic.emplace(XR_TRY(open_nic_times({request.ifname, request.netns}, notes)));
   auto open = datapath::CaptureTap::open(
       {request.ifname, request.netns}, request.attach, ring_of_each(request.ring_bytes),
-      [this](unsigned cpu, const roce_capture &record, const uint8_t *bytes) {
+      request.nic_clock, [this](unsigned cpu, const roce_capture &record, const uint8_t *bytes) {
         merger.add(cpu, record, bytes);
       });
   if (!open)
@@ -124,6 +169,10 @@ Status CaptureRun::State::open_port() {
 
 Status CaptureRun::State::make_files() {
   request.files.interface.name = request.ifname;
+  if (nic)
+    request.files.interface.description = nic->clock.index < 0
+                                              ? "times of the NIC's clock"
+                                              : "times of the NIC's clock, " + nic->clock.name();
   request.files.interface.snap = request.filter.snap;
   request.files.stop = [this] { return is_over(kGraceNs); };
   auto made = CaptureFiles::create(request.files, [this] { return statistics(); });
@@ -141,13 +190,22 @@ PcapngStatistics CaptureRun::State::statistics() const {
           now.lost + now.unread,  files ? files->packets() : 0};
 }
 
+// A frame without the NIC's time has the kernel's, at about the same place of the NIC's clock.
+uint64_t CaptureRun::State::time_of(const roce_capture &frame) {
+  const uint64_t kernel = frame.time_ns + offset_ns;
+  if (!nic || frame.nic_ns)
+    return nic ? frame.nic_ns : kernel;
+  nic->none++;
+  return kernel + static_cast<uint64_t>(nic->offset ? nic->offset->realtime_ns : 0);
+}
+
 void CaptureRun::State::write(const TracedFrame &frame) {
   selected++;
   if (!wrote || limit_reached())
     return;
   const roce_capture &c = frame.record;
   const std::string text = comment(frame, tracked);
-  wrote = files->packet({.time_ns = c.time_ns + offset_ns,
+  wrote = files->packet({.time_ns = time_of(c),
                          .data = frame.bytes.data(),
                          .captured = c.captured,
                          .length = c.length,
@@ -260,12 +318,20 @@ CaptureSummary CaptureRun::report() const {
   r.files.assign(s.files->paths().begin(), s.files->paths().end());
   r.files_removed = s.files->removed();
   r.late = s.merger.late();
+  if (s.nic)
+    r.nic = {s.nic->clock.name(), s.nic->none,
+             s.nic->offset ? std::optional(s.nic->offset->tai_ns) : std::nullopt,
+             s.nic->offset ? s.nic->offset->within_ns : 0};
   return r;
 }
 
 Status CaptureRun::close() { return state_->tap->close(); }
 
-const std::vector<std::string> &CaptureRun::notes() const { return state_->tap->notes(); }
+std::vector<std::string> CaptureRun::notes() const {
+  std::vector<std::string> all = state_->notes;
+  all.insert(all.end(), state_->tap->notes().begin(), state_->tap->notes().end());
+  return all;
+}
 
 CaptureRun::CaptureRun(std::unique_ptr<State> state) : state_(std::move(state)) {}
 CaptureRun::CaptureRun(CaptureRun &&) noexcept = default;

@@ -34,6 +34,7 @@ struct CaptureRequest {
   uint64_t ring_bytes = 0; // per CPU; 0: a default
   CaptureFiles::Options files;
   std::optional<Nearby> nearby;
+  bool nic_clock = false;   // times of the NIC's clock, as they are
   uint64_t count = 0;       // number of frames to write; 0: unlimited
   uint64_t duration_ns = 0; // 0: unlimited
 };
@@ -46,7 +47,7 @@ public:
   CaptureRun &operator=(CaptureRun &&) = delete;
   ~CaptureRun();
 
-  const std::vector<std::string> &notes() const;
+  std::vector<std::string> notes() const;
   // Runs until `stop`, the frame limit or the time limit. Calls `begun` when capturing has started,
   // so that no later frame is missed, and `progress` periodically.
   Status run(const std::function<void()> &begun,

@@ -72,7 +72,8 @@ Result<SeveralResult> capture_several(std::vector<CaptureRequest> requests,
       result.captures.push_back(entry.run.report());
     if (auto closed = entry.run.close(); status && !closed)
       status = of_port(entry.ifname, closed.error());
-    result.notes.insert(result.notes.end(), entry.run.notes().begin(), entry.run.notes().end());
+    const auto notes = entry.run.notes();
+    result.notes.insert(result.notes.end(), notes.begin(), notes.end());
   }
   if (!status)
     return status.error();

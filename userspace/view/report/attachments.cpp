@@ -23,14 +23,15 @@ Value peer(const PortStatus &port) {
 }
 
 constexpr std::pair<uint32_t, const char *> kFeatures[] = {
-    {ROCE_FEATURE_FORWARD, "forward"}, {ROCE_FEATURE_RULES, "rules"},
-    {ROCE_FEATURE_EVENTS, "events"},   {ROCE_FEATURE_EDIT, "edit"},
-    {ROCE_FEATURE_CNP, "cnp"},         {ROCE_FEATURE_CLONE, "clone"},
-    {ROCE_FEATURE_SOCKETS, "sockets"}, {ROCE_FEATURE_CAPTURE, "capture"},
-    {ROCE_FEATURE_PASSING, "passing"}, {ROCE_FEATURE_HOLD, "hold"},
-    {ROCE_FEATURE_NEXT, "next"},       {ROCE_FEATURE_DECAP, "decap"},
-    {ROCE_FEATURE_FOLLOW, "follow"},   {ROCE_FEATURE_TIME, "latency"},
-    {ROCE_FEATURE_CLASSES, "classes"}, {ROCE_FEATURE_JOB, "job"}};
+    {ROCE_FEATURE_FORWARD, "forward"},  {ROCE_FEATURE_RULES, "rules"},
+    {ROCE_FEATURE_EVENTS, "events"},    {ROCE_FEATURE_EDIT, "edit"},
+    {ROCE_FEATURE_CNP, "cnp"},          {ROCE_FEATURE_CLONE, "clone"},
+    {ROCE_FEATURE_SOCKETS, "sockets"},  {ROCE_FEATURE_CAPTURE, "capture"},
+    {ROCE_FEATURE_PASSING, "passing"},  {ROCE_FEATURE_HOLD, "hold"},
+    {ROCE_FEATURE_NEXT, "next"},        {ROCE_FEATURE_DECAP, "decap"},
+    {ROCE_FEATURE_FOLLOW, "follow"},    {ROCE_FEATURE_TIME, "latency"},
+    {ROCE_FEATURE_CLASSES, "classes"},  {ROCE_FEATURE_JOB, "job"},
+    {ROCE_FEATURE_NIC_TIME, "nic_time"}};
 
 // SKIP has no name: it is how FOLLOW and TIME are done, and nobody can ask for it.
 constexpr bool has_all_features() {

@@ -40,6 +40,16 @@ Document capture_report(const CaptureSummary &c) {
   s.push_back(files_section(c));
   s.push_back(
       {"files_removed", "older files removed", Value{c.files_removed}, Where::Both, Hide::Zero});
+  if (c.nic) {
+    Group times{
+        {{"clock", "clock"}, c.nic->clock.empty() ? Value{} : Value{c.nic->clock}},
+        {{"ahead_of_tai_ns", "ns ahead of CLOCK_TAI"},
+         c.nic->ahead_of_tai_ns ? Value{static_cast<double>(*c.nic->ahead_of_tai_ns)} : Value{}},
+        {{"within_ns", "known within ns"},
+         c.nic->ahead_of_tai_ns ? Value{c.nic->within_ns} : Value{}},
+        count("without", "frames with the kernel's time", c.nic->without, Hide::Never)};
+    s.push_back({"nic_times", "TIMES OF THE NIC", std::move(times)});
+  }
   Section overflow{"overflow", "LOST HERE",
                    Group{lost("frames", "frames lost: the ring was full", c.lost),
                          lost("outcomes", "frames with an unknown outcome", c.outcomes_lost),
