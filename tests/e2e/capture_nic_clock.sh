@@ -11,7 +11,7 @@ before=$(kernel_objects)
 
 captures() {
   rm -f "$scratch/capture.json.err"
-  in_background endpoint "$scratch/capture.json" --json --netns "$rx" capture rx0 -j adapter_unsynced -w "$scratch/got.pcapng" --class data "$@"
+  in_background endpoint "$scratch/capture.json" --json --netns "$rx" capture rx0 -j adapter_unsynced -w "$scratch/got.pcapng" --class data
   wait_for 15 grep -qs ': begun$' "$scratch/capture.json.err" || fail "capture does not run: $(cat "$scratch/capture.json.err")"
 }
 ends() {

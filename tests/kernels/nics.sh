@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# nics.sh [--all] [--write-table] [DRIVER...]: drivers that are not veth: boots a kernel with two NICs of each DRIVER (igb, e1000e, vmxnet3,
+# nics.sh [--all] [--write-table] [KERNEL...] [DRIVER...]: drivers that are not veth: boots a kernel with two NICs of each DRIVER (igb, e1000e, vmxnet3,
 # virtio_net), which Debian 13's QEMU emulates and joins back to back, and runs scenarios/port.sh and scenarios/nic.sh on each pair. Without
-# a word: what CI tries, igb and the newest kernel. --all: all of it, with 6.12 too. Results, a line each, in build/test/nics/results.tsv, as run.sh has them, with the
+# a word: what CI tries, igb and the newest kernel. --all: all checks, and all drivers and both kernels (nics, nics-6.12) unless some are named. Results, a line each, in build/test/nics/results.tsv, as run.sh has them, with the
 # driver in place of libxdp's version; --write-table: as a table in docs/kernels.md.
 # XR_CHECKS: only these.
 set -uo pipefail
@@ -10,16 +10,16 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/guest.sh"
 root=$kernels_root
 out=$root/build/test/nics
-all='' page='' drivers=()
+all='' page='' drivers=() kernels=()
 for word; do
   case $word in
     --all) all=yes ;;
     --write-table) page=$root/docs/kernels.md ;;
+    nics | nics-6.12) kernels+=("$word") ;;
     *) drivers+=("$word") ;;
   esac
 done
-kernels=(nics)
-[[ ! $all ]] || kernels+=(nics-6.12)
+((${#kernels[@]})) || kernels=(nics ${all:+nics-6.12})
 if ((!${#drivers[@]})); then
   if [[ $all ]]; then drivers=(igb e1000e vmxnet3 virtio_net); else drivers=(igb); fi
 fi
@@ -36,8 +36,8 @@ result() {
 }
 
 # The devices of QEMU, joined by datagrams: all frames pass, those for bridges (PFC, LLDP) too.
-declare -A device=([igb]=igb [e1000e]=e1000e [vmxnet3]=vmxnet3
-  [virtio_net]=virtio-net-pci,csum=off,gso=off,guest_csum=off,host_tso4=off,guest_tso4=off,host_tso6=off,guest_tso6=off,mrg_rxbuf=on,host_mtu=9000,disable-legacy=on,iommu_platform=on)
+declare -A device=([igb]=igb [e1000e]=e1000e [vmxnet3]=vmxnet3)
+device[virtio_net]=virtio-net-pci,csum=off,gso=off,guest_csum=off,host_tso4=off,guest_tso4=off,host_tso6=off,guest_tso6=off,mrg_rxbuf=on,host_mtu=9000,disable-legacy=on,iommu_platform=on
 nics() {
   local i=0 driver end
   guest_devices=()
@@ -102,5 +102,19 @@ on() {
 
 "$here/prepare.sh" --qemu "${kernels[@]}" >"$out/prepare.log" 2>&1 || { tail -n 20 "$out/prepare.log"; exit 1; }
 bash "$here/payload.sh" "$out/payload.cpio" || { echo "the payload cannot be made"; exit 1; }
-for kernel in "${kernels[@]}"; do (on "$kernel"); done
+# Both at once: an emulated guest has one processor of this machine.
+pids=()
+trap 'kill "${pids[@]}" 2>/dev/null; wait' EXIT
+trap 'exit 143' INT TERM HUP
+for kernel in "${kernels[@]}"; do
+  (on "$kernel") &
+  pids+=($!)
+done
+wait "${pids[@]}"
+pids=()
+made=$(sed -n 's/^project(xdp-roce VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLists.txt")
+commit=$(git -C "$root" describe --always --dirty --exclude '*' 2>/dev/null) && made+=" $commit"
+made+=", $(date -u +%F)"
+python3 -I "$here/table.py" --nics "$results" --made "$made" >"$out/table.md"
+[[ ! $page ]] || python3 -I "$here/table.py" --nics "$results" "$page" --made "$made" || exit 1
 ! grep -q '^fail' "$results"

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""table.py RESULTS [PAGE [--keep]] [--made WORDS]: results of run.sh as a Markdown table, feature x (kernel, libxdp), on
-standard output; with PAGE, between its two marker comments, with a checksum. A cell is `yes` where every check of the
+"""table.py [--nics] RESULTS [PAGE [--keep]] [--made WORDS]: results of run.sh as a Markdown table, feature x (kernel, libxdp), on
+standard output, or with --nics those of nics.sh, feature x (kernel, driver); with PAGE, between its two marker comments, with a checksum. A cell is `yes` where every check of the
 feature passed. --keep: what PAGE has of kernels that are not in RESULTS stays. --made: version and date of the results.
 table.py --check PAGE: fails if the table is not as it was written."""
 import argparse
@@ -37,7 +37,34 @@ FEATURES = {
     "zero-copy counts losses as frames": ["respond_too_slow"],
     "zero-copy falls back to copy, and says so": ["jumbo", "fallback"],
 }
-BEGIN, END = "<!-- kernels: made by tools/test kernels --write-table -->", "<!-- kernels: end -->"
+NICS = {
+    "attach, count, detach leaves nothing": ["attach_empty"],
+    "the same without libxdp's dispatcher": ["attach_alone"],
+    "skb mode": ["attach_skb"],
+    "shares the hook with another program": ["share_after", "share_before"],
+    "rules": ["attach_rules", "rule_on_port", "rules"],
+    "`bridge` with a veth": ["bridge"],
+    "`wire` with a veth": ["wire"],
+    "`capture`": ["capture_alone", "capture_attached"],
+    "`capture -j adapter_unsynced`": ["hardware_time"],
+    "`send`, frames copied": ["send_open", "send_copy"],
+    "`send --zero-copy`": ["send_zero_copy"],
+    "`send --engine live`": ["send_live"],
+    "`respond`, frames copied": ["send_reliable", "respond_copy"],
+    "`respond --zero-copy`": ["respond_zero_copy"],
+    "`respond` on all queues, by RSS": ["rss"],
+    "`respond --steer`": ["steer"],
+    "`attach --follow --latency`": ["follow_pairs"],
+    "`ethtool -L` while attached": ["channels"],
+    "the port goes down and up, and renegotiates, while attached": ["reset"],
+    "another MTU while attached": ["mtu_change"],
+    "MTU 9000": ["jumbo"],
+    "the port goes down while it sends": ["carrier_loss"],
+    "VLAN tags, after `doctor --fix`": ["vlan"],
+    "PFC frames reach XDP, and are obeyed": ["pfc"],
+    "`doctor --try`": ["doctor", "doctor_words"],
+}
+TABLES = {"kernels": ("libxdp", FEATURES), "nics": ("driver", NICS)}
 
 
 def read(path):
@@ -68,12 +95,12 @@ def cell(results, checks):
 MADE, OTHERS = "xdp-roce, date", "other checks that passed"
 
 
-def columns_of(runs, made):
+def columns_of(runs, made, features):
     """(kernel, libxdp) -> feature -> (word, reason)"""
     columns = {}
-    named = {check for checks in FEATURES.values() for check in checks}
+    named = {check for checks in features.values() for check in checks}
     for column, results in runs.items():
-        columns[column] = {feature: cell(results, checks) for feature, checks in FEATURES.items()}
+        columns[column] = {feature: cell(results, checks) for feature, checks in features.items()}
         kinds = [kind for check, (kind, _) in results.items() if check not in named]
         if kinds:
             columns[column][OTHERS] = f"{kinds.count('pass')} of {len(kinds)}", ""
@@ -93,14 +120,16 @@ def columns_in(text):
     return columns, re.findall(r"^(\S+): not run: (.*?) *$", text, re.M)
 
 
-def table(columns, absent):
+def table(columns, absent, second, features):
     if not columns:
         return "No kernel was run.\n"
     order = sorted(columns, key=lambda column: [[int(n) for n in re.findall(r"\d+", part)] for part in column])
     notes, lines = [], []
-    lines.append("| kernel, libxdp | " + " | ".join(f"{kernel}, {libxdp}" for kernel, libxdp in order) + " |")
+    lines.append(f"| kernel, {second} | " + " | ".join(f"{kernel}, {libxdp}" for kernel, libxdp in order) + " |")
     lines.append("| --- |" + " --- |" * len(order))
-    for feature in [MADE, *FEATURES, OTHERS]:
+    for feature in [MADE, *features, OTHERS]:
+        if feature == OTHERS and not any(OTHERS in column for column in columns.values()):
+            continue
         words = []
         for column in order:
             word, reason = columns[column].get(feature, ("unknown" if feature == MADE else "not run", ""))
@@ -114,45 +143,58 @@ def table(columns, absent):
     return "\n".join(lines).rstrip() + "\n"
 
 
-def sealed(text):
-    return f"{text}<!-- kernels: sha256 {hashlib.sha256(text.encode()).hexdigest()} -->\n"
+def begin(name):
+    return f"<!-- {name}: made by tools/test {name} --write-table -->\n"
 
 
-def parts(page):
+def sealed(text, name):
+    return f"{text}<!-- {name}: sha256 {hashlib.sha256(text.encode()).hexdigest()} -->\n<!-- {name}: end -->"
+
+
+def parts(page, name):
     """The text before the table, the table, the text after it, and whether the table is as sealed() left it."""
     with open(page, encoding="utf-8") as file:
-        before, rest = file.read().split(BEGIN + "\n", 1)
-    text, after = rest.split(END, 1)
+        before, rest = file.read().split(begin(name), 1)
+    end = f"<!-- {name}: end -->"
+    text, after = rest.split(end, 1)
     content = "".join(text.splitlines(True)[:-1])
-    return before, content, after, text == sealed(content)
+    return before, content, after, text + end == sealed(content, name)
 
 
-EDITED = "the table of kernels was edited by hand: make it with `tests/kernels/run.sh --all --write-table`"
+def edited(name):
+    return f"the table of {name} was edited by hand: make it with `tests/kernels/{'run' if name == 'kernels' else name}.sh --all --write-table`"
+
 
 parser = argparse.ArgumentParser()
 parser.add_argument("results", nargs="?")
 parser.add_argument("page", nargs="?")
+parser.add_argument("--nics", dest="name", action="store_const", const="nics", default="kernels")
 parser.add_argument("--keep", action="store_true")
 parser.add_argument("--made", default="unknown")
 parser.add_argument("--check", metavar="PAGE")
 options = parser.parse_args()
 if options.check:
-    sys.exit(None if parts(options.check)[3] else f"{options.check}: {EDITED}")
+    with open(options.check, encoding="utf-8") as file:
+        text = file.read()
+    there = [name for name in TABLES if begin(name) in text]
+    bad = [edited(name) for name in there if not parts(options.check, name)[3]]
+    sys.exit(f"{options.check}: {bad[0]}" if bad else None)
 if not options.results:
     parser.error("RESULTS are missing")
 
 runs, absent = read(options.results)
-columns = columns_of(runs, options.made)
+second, features = TABLES[options.name]
+columns = columns_of(runs, options.made, features)
 if not options.page:
-    sys.stdout.write(table(columns, absent))
+    sys.stdout.write(table(columns, absent, second, features))
 else:
-    before, text, after, untouched = parts(options.page)
+    before, text, after, untouched = parts(options.page, options.name)
     if options.keep:
         if not untouched:
-            sys.exit(f"{options.page}: {EDITED}")
+            sys.exit(f"{options.page}: {edited(options.name)}")
         run = {kernel for kernel, _ in columns} | {kernel for kernel, _ in absent}
         old, old_absent = columns_in(text)
         columns |= {column: words for column, words in old.items() if column[0] not in run}
         absent += [(kernel, reason) for kernel, reason in old_absent if kernel not in run]
     with open(options.page, "w", encoding="utf-8") as file:
-        file.write(f"{before}{BEGIN}\n{sealed(table(columns, absent))}{END}{after}")
+        file.write(before + begin(options.name) + sealed(table(columns, absent, second, features), options.name) + after)

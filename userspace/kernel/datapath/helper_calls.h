@@ -16,7 +16,7 @@ namespace xr::datapath {
 // program under a dispatcher without such helpers (6.13, and stable 6.6 and 6.12). So the calls of
 // a feature that is off must not be in the code at all.
 std::vector<uint8_t> without_calls(std::span<const uint8_t> object, int32_t helper);
-// The same with another instruction.
+// Replaces them by another instruction.
 std::vector<uint8_t> replace_calls(std::span<const uint8_t> object, int32_t helper,
                                    const bpf_insn &instead);
 

@@ -41,7 +41,7 @@ struct ClockOffset {
   int64_t realtime_ns = 0, tai_ns = 0;
   uint64_t within_ns = 0;
 };
-// Of /dev/ptpN: the best of some readings. Error: it cannot be read.
+// Reads /dev/ptpN some times and takes the best. Error: it cannot be read.
 Result<ClockOffset> read_clock_offset(int index);
 
 } // namespace xr::host

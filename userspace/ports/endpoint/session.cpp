@@ -33,10 +33,11 @@ std::vector<datapath::Endpoint> endpoints_of(const PortFacts &port,
 }
 
 std::string other_queues(const PortFacts &port, const QueueOptions &queues) {
-  return fmt::format("frames on other queues than {}-{} go to the host: the port has {} "
-                     "(`ethtool -L {} combined {}`, or --queues {})",
-                     queues.first, queues.first + queues.count - 1, port.queues, port.ifname,
-                     queues.count, port.queues);
+  return fmt::format(
+      "frames on other queues than {}-{} go to the host, answers too: the port has {} "
+      "(--queues {}, --steer, or `ethtool -L {} combined {}`)",
+      queues.first, queues.first + queues.count - 1, port.queues, port.queues, port.ifname,
+      queues.count);
 }
 
 // Attach already noted that the driver has no native XDP; then it has no zero-copy either.

@@ -31,7 +31,7 @@ inline constexpr unsigned kPorts = datapath::WirePorts::kPorts;
 struct WireRun::State {
   WireRequest request;
   std::array<PortFacts, kPorts> facts;
-  // Of the frames and the UMEM, which both ports share.
+  // Both ports share the UMEM and its layout.
   uint32_t longest() const { return std::max(facts[0].longest(), facts[1].longest()); }
   bool kilobytes() const {
     return afxdp::takes_kilobytes(facts[0].driver) || afxdp::takes_kilobytes(facts[1].driver);
