@@ -39,18 +39,16 @@ FEATURES = {
 }
 NICS = {
     "attach, count, detach leaves nothing": ["attach_empty"],
-    "the same without libxdp's dispatcher": ["attach_alone"],
     "skb mode": ["attach_skb"],
-    "shares the hook with another program": ["share_after", "share_before"],
-    "rules": ["attach_rules", "rule_on_port", "rules"],
+    "rules": ["rules"],
     "`bridge` with a veth": ["bridge"],
     "`wire` with a veth": ["wire"],
-    "`capture`": ["capture_alone", "capture_attached"],
+    "`capture`": ["capture_attached"],
     "`capture -j adapter_unsynced`": ["hardware_time"],
-    "`send`, frames copied": ["send_open", "send_copy"],
+    "`send`, frames copied": ["send_copy"],
     "`send --zero-copy`": ["send_zero_copy"],
     "`send --engine live`": ["send_live"],
-    "`respond`, frames copied": ["send_reliable", "respond_copy"],
+    "`respond`, frames copied": ["respond_copy"],
     "`respond --zero-copy`": ["respond_zero_copy"],
     "`respond` on all queues, by RSS": ["rss"],
     "`respond --steer`": ["steer"],
@@ -61,8 +59,8 @@ NICS = {
     "MTU 9000": ["jumbo"],
     "the port goes down while it sends": ["carrier_loss"],
     "VLAN tags, after `doctor --fix`": ["vlan"],
-    "PFC frames reach XDP, and are obeyed": ["pfc"],
-    "`doctor --try`": ["doctor", "doctor_words"],
+    "PFC frames reach XDP": ["pfc"],
+    "`doctor --try`": ["doctor"],
 }
 TABLES = {"kernels": ("libxdp", FEATURES), "nics": ("driver", NICS)}
 

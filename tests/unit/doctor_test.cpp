@@ -383,6 +383,13 @@ TEST(DoctorPort, ChunksOfNicsThatTakeKilobytes) {
   EXPECT_EQ(copied->hint, "ip link set eth2 mtu 3000");
 }
 
+TEST(DoctorPort, DriverThatForgetsItsProgram) {
+  PortFacts port = sound_port();
+  port.link.driver = "vmxnet3";
+  expect(check(port), "native", CheckVerdict::Warn,
+         "vmxnet3 forgets its program when the port goes down", "attach eth7 --mode skb");
+}
+
 TEST(DoctorPort, ClockOfTheNic) {
   PortFacts port = sound_port();
   expect(check(port), "clock", CheckVerdict::Info, "no clock of its own");

@@ -5,6 +5,7 @@
 
 #include "base/counted.h"
 #include "doctor/port.h"
+#include "host/driver_faults.h"
 
 namespace xr::doctor {
 
@@ -67,6 +68,12 @@ public:
           fmt::format("cannot check whether {} has native XDP: {}", ifname,
                       facts_.xdp.error().message),
           facts_.our("attach " + ifname) + " tries it, and takes skb mode where there is none");
+    else if (const auto fault = host::native_fault(facts_.link.driver);
+             fault && facts_.xdp.get().native)
+      add("native", CheckVerdict::Warn,
+          fmt::format("the driver has native XDP, but {} {}", facts_.link.driver, *fault),
+          facts_.our(fmt::format("attach {} --mode skb", facts_.link.ifname)) +
+              ", or detach and attach again afterwards");
     else if (facts_.xdp.get().native)
       add("native", CheckVerdict::Ok, "the driver has native XDP");
     else

@@ -13,6 +13,7 @@
 #include "datapath/lock.h"
 #include "datapath/log.h"
 #include "datapath/prepare.h"
+#include "host/driver_faults.h"
 #include "host/link.h"
 #include "host/privilege.h"
 
@@ -90,6 +91,9 @@ Status put_on(const Place &place, const Bpffs &bpffs, const PortStatus &port,
     return done;
   undo.disarm();
   restart.wait(notes);
+  if (auto link = host::read_link_at(place.ifindex); link && joined.mode == Mode::Native)
+    if (const auto fault = host::native_fault(link->driver))
+      notes.push_back(fmt::format("{} {}: --mode skb does not", link->driver, *fault));
   return {};
 }
 
