@@ -3,12 +3,15 @@
 #include "lane.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include <linux/capability.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 
+#include "datapath/link_restart.h"
 #include "datapath/object.h"
 
 namespace xr::datapath {
@@ -144,6 +147,28 @@ TEST_F(Loader, KeepsCountingWhenTheLinkGoesDownAndUp) {
   link_up();
   send_frames(5);
   EXPECT_EQ(frames_counted(*port, 10), 10u);
+}
+
+// As a NIC does when the first program comes; one that has no carrier is not waited for.
+TEST_F(Loader, WaitsForALinkThatTheDriverRestarts) {
+  auto netns = host::Netns::open(netns_);
+  ASSERT_OK(netns);
+  const std::vector<unsigned> ports = {static_cast<unsigned>(ifindex())};
+  const LinkRestart restart(*netns, ports);
+  std::vector<std::string> notes;
+  restart.wait(notes);
+  EXPECT_TRUE(notes.empty());
+  ASSERT_EQ(ip("link set peer0 down"), 0);
+  LinkRestart(*netns, ports).wait(notes);
+  EXPECT_TRUE(notes.empty());
+  std::thread driver([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    ip("link set peer0 up");
+  });
+  restart.wait(notes);
+  driver.join();
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_TRUE(mentions(notes, "veth restarted xr0: no carrier for ")) << notes[0];
 }
 
 TEST_F(Loader, TakesLargeMtus) {

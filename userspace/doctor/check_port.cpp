@@ -166,11 +166,10 @@ public:
                     "its address in the same network",
                     fmt::join(facts_.addresses, ", "));
     if (queues > 1)
-      return add(
-          "peer", CheckVerdict::Info,
-          fmt::format("{}; it reads queue 0, and RoCE may arrive on {}", gid, queues),
-          command("ethtool -L {0} combined 1, or ethtool -N {0} flow-type udp4 dst-port 4791 "
-                  "action 0"));
+      return add("peer", CheckVerdict::Info,
+                 fmt::format("{}; it reads queue 0, and RoCE may arrive on {}", gid, queues),
+                 command("ethtool -L {} combined 1") +
+                     ", or peer's --steer where the NIC has flow rules");
     add("peer", CheckVerdict::Ok, gid);
   }
 

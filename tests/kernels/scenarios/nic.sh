@@ -77,7 +77,7 @@ send_live() {
 # respond_as MODE: with all queues; each request is received once and answered.
 respond_as() {
   respond --address "$to" "--$1" || true
-  keep xt --json send tx0 "--$1" --reliable "${v4[@]}" qp 0x11 write size 4k messages 100 rate 2kpps || fail "send: $(cat "$scratch"/last.*)"
+  keep xt --json send tx0 "--$1" --reliable --timeout 19 "${v4[@]}" qp 0x11 write size 4k messages 100 rate 2kpps || fail "send: $(cat "$scratch"/last.*)"
   assert_json "$scratch/last.out" ".finished and .sent.messages == 100 and .recovery.failed_qps == 0 and .port.af_xdp == \"$1\" and ($lossless)"
   end_respond
   assert_respond ".received.messages == 100 and .port.af_xdp == \"$1\" and ($lossless)"
@@ -95,7 +95,7 @@ rss() {
   ((queues > 1)) || skip "one queue"
   respond --address "$to" --queues "$queues"
   for i in {1..12}; do
-    send --reliable src "192.0.2.1$i" dst "$to" qp "0x1$i" qps 4 write size 2k messages 5 rate 500pps
+    send --reliable --timeout 19 src "192.0.2.1$i" dst "$to" qp "0x1$i" qps 4 write size 2k messages 5 rate 500pps
     assert_sent '.finished and .recovery.failed_qps == 0'
   done
   end_respond

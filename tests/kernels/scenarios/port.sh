@@ -34,7 +34,8 @@ counts() {
     [[ $(status_of '.alone_because // ""') ]] || fail "alone on the hook, and no reason is given"
   fi
   keep xr detach rx0 || fail "detach: $(cat "$scratch/last.err")"
-  [[ ! -s $scratch/last.err ]] || fail "detach: $(cat "$scratch/last.err")"
+  # A NIC's driver may restart the link.
+  ! grep -v ' restarted ' "$scratch/last.err" || fail "detach: $(cat "$scratch/last.err")"
   assert_eq "" "$(on_hook "$rx" rx0)" "program on the hook after detach"
   wait_for 5 nothing_since "$before" || fail "left behind: $(since "$before" | paste -sd ,)"
 }

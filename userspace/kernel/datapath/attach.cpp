@@ -82,7 +82,7 @@ Status put_on(const Place &place, const Bpffs &bpffs, const PortStatus &port,
     if (auto done = count_with(*one_with, options.one_with, config); !done)
       return done;
   }
-  const LinkRestart restart({place.ifindex});
+  const LinkRestart restart(*place.netns, {place.ifindex});
   auto joined =
       XR_TRY(join_hook(port, pins, config, options, one_with ? &*one_with : nullptr, notes));
   if (bpf_obj_pin(joined.object.program_fd(), pins.path(Pins::kProgram).c_str()) < 0)

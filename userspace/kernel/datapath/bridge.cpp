@@ -157,7 +157,7 @@ Result<BridgeReport> bridge(const std::string &a, const std::string &b, const st
   const auto inside = XR_TRY(ready[0].place.netns->enter());
   BridgeEnd first(std::move(ready[0]), bpffs), second(std::move(ready[1]), bpffs);
   const host::Netns &where = *first.ready.place.netns;
-  const LinkRestart restart({first.ifindex(), second.ifindex()});
+  const LinkRestart restart(where, {first.ifindex(), second.ifindex()});
   XR_TRY(build(first, second, options, report.notes));
   first.undo.disarm();
   second.undo.disarm();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <list>
 #include <memory>
 #include <optional>
 
@@ -9,6 +10,7 @@
 
 #include "datapath/attach.h"
 #include "datapath/clean.h"
+#include "datapath/link_restart.h"
 #include "datapath/lock.h"
 #include "datapath/log.h"
 #include "datapath/maps.h"
@@ -22,11 +24,12 @@ namespace {
 // The hook first, the pins last: if the process is killed in between, only stale pins remain, which
 // the next detach removes.
 Result<DetachReport> detach_place(const Place &place, const std::optional<Bpffs> &bpffs,
-                                  KernelIds &freed) {
+                                  KernelIds &freed, std::vector<LinkRestart> &restarts) {
   DetachReport report{place.ifname, place.netns ? place.netns->name() : "", "", {}};
   int taken = 0;
 
   if (place.ifindex) {
+    restarts.emplace_back(*place.netns, std::vector{place.ifindex});
     auto cleaned =
         clean_hook(*place.netns, place.ifindex, place.pins ? &*place.pins : nullptr, freed);
     if (!cleaned)
@@ -129,11 +132,12 @@ Result<DetachReport> detach_held(const Place &place) {
   // A bridge with only one port attached would lose every frame: detach both.
   auto other = bpffs ? other_port(place, *bpffs) : std::nullopt;
   KernelIds freed;
-  auto report = detach_place(place, bpffs, freed);
+  std::vector<LinkRestart> restarts;
+  auto report = detach_place(place, bpffs, freed, restarts);
   if (!report)
     return report;
   if (other) {
-    XR_TRY(detach_place(*other, bpffs, freed));
+    XR_TRY(detach_place(*other, bpffs, freed, restarts));
     report->other = other->ifname;
     report->notes.push_back(
         fmt::format("it was bridged with {}, which is detached too", other->ifname));
@@ -141,6 +145,8 @@ Result<DetachReport> detach_held(const Place &place) {
   if (bpffs)
     leave_shared(*bpffs, freed, *report);
   await_freed(freed, *report);
+  for (const LinkRestart &restart : restarts)
+    restart.wait(report->notes);
   return report;
 }
 
@@ -150,10 +156,13 @@ Result<std::vector<DetachReport>> detach_all(const std::string &netns) {
   auto bpffs = find_bpffs();
   std::vector<DetachReport> reports;
   std::vector<KernelIds> freed; // of each report
+  std::list<Place> places;      // the namespaces of `restarts`
+  std::vector<LinkRestart> restarts;
   std::optional<Error> failed;
-  auto take = [&](const Place &place) {
+  auto take = [&](Place given) {
+    const Place &place = places.emplace_back(std::move(given));
     KernelIds ids;
-    auto report = detach_place(place, bpffs, ids);
+    auto report = detach_place(place, bpffs, ids, restarts);
     if (report.ok()) {
       reports.push_back(std::move(*report));
       freed.push_back(std::move(ids));
@@ -166,12 +175,15 @@ Result<std::vector<DetachReport>> detach_all(const std::string &netns) {
     if (netns.empty() || pins.netns_name() == netns || (own.ok() && pins.netns() == own->inode()))
       take(place_of(pins));
   if (auto unpinned = places_in(netns); unpinned.ok())
-    for (const Place &place : *unpinned)
-      take(place);
+    for (Place &place : *unpinned)
+      take(std::move(place));
   else if (reports.empty()) // not an error for a deleted namespace whose pins were just removed
     failed = failed ? failed : unpinned.error();
   for (size_t i = 0; i < reports.size(); i++)
     await_freed(freed[i], reports[i]);
+  for (const LinkRestart &restart : restarts)
+    if (!reports.empty())
+      restart.wait(reports.back().notes);
   if (failed)
     return *failed;
   return reports;

@@ -18,13 +18,16 @@ constexpr std::chrono::milliseconds kPause(10);
 
 } // namespace
 
-LinkRestart::LinkRestart(const std::vector<unsigned> &ifindexes) {
+LinkRestart::LinkRestart(const host::Netns &netns, const std::vector<unsigned> &ifindexes)
+    : netns_(netns) {
+  const auto inside = netns_.enter();
   for (const unsigned ifindex : ifindexes)
     if (auto link = host::read_link_at(ifindex); link && link->up && link->carrier)
       had_carrier_.push_back(ifindex);
 }
 
 void LinkRestart::wait(std::vector<std::string> &notes) const {
+  const auto inside = netns_.enter();
   const uint64_t begun = monotonic_ns();
   for (const unsigned ifindex : had_carrier_) {
     auto link = host::read_link_at(ifindex);
@@ -37,11 +40,10 @@ void LinkRestart::wait(std::vector<std::string> &notes) const {
     if (!link)
       continue;
     const double seconds = static_cast<double>(monotonic_ns() - begun) / 1e9;
-    notes.push_back(link->carrier
-                        ? fmt::format("{} restarted {} for the program: no carrier for {:.1f} s",
-                                      link->driver, link->ifname, seconds)
-                        : fmt::format("{} restarted {} for the program, and it has no carrier yet",
-                                      link->driver, link->ifname));
+    notes.push_back(link->carrier ? fmt::format("{} restarted {}: no carrier for {:.1f} s",
+                                                link->driver, link->ifname, seconds)
+                                  : fmt::format("{} restarted {}, and it has no carrier yet",
+                                                link->driver, link->ifname));
   }
 }
 

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waits for links that a driver restarts: many NICs lose their carrier for some seconds when the
-// first XDP program comes, and frames that are sent meanwhile are lost.
+// first XDP program comes, and when the last one goes; frames that are sent meanwhile are lost.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "host/netns.h"
+
 namespace xr::datapath {
 
 class LinkRestart {
 public:
-  // Before the programs are attached, in the ports' namespace.
-  explicit LinkRestart(const std::vector<unsigned> &ifindexes);
+  // Before programs come or go. `netns`: the ports' namespace, which outlives this.
+  LinkRestart(const host::Netns &netns, const std::vector<unsigned> &ifindexes);
   // Until each port that had a carrier has one again, at most 15 s. A note for each that lost it.
   void wait(std::vector<std::string> &notes) const;
 
 private:
+  const host::Netns &netns_;
   std::vector<unsigned> had_carrier_;
 };
 

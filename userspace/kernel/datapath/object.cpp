@@ -362,7 +362,10 @@ Result<xdp_program *> Object::handle(unsigned priority) {
 Status Object::load() {
   LogCapture log;
   if (int error = xdp_roce__load(object_.get()); error < 0)
-    return load_error(-error, object_->rodata->config.streams, log);
+    return object_->rodata->config.features & ROCE_FEATURE_NIC_TIME && error == -EINVAL
+               ? errno_error(EINVAL, "this kernel does not load the program for one device alone",
+                             "6.12 and later do")
+               : load_error(-error, object_->rodata->config.streams, log);
   return {};
 }
 
