@@ -149,7 +149,7 @@ TEST_F(Loader, KeepsCountingWhenTheLinkGoesDownAndUp) {
   EXPECT_EQ(frames_counted(*port, 10), 10u);
 }
 
-// As a NIC does when the first program comes; one that has no carrier is not waited for.
+// A NIC does so when the first program comes; a port without a carrier is not waited for.
 TEST_F(Loader, WaitsForALinkThatTheDriverRestarts) {
   auto netns = host::Netns::open(netns_);
   ASSERT_OK(netns);

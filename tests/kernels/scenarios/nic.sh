@@ -236,7 +236,9 @@ bridge() { beside bridged; }
 bridged() { keep xr bridge rx0 far0 --fix || keep xr bridge rx0 far0 --fix --mode skb; }
 wire() { beside wired; }
 wired() {
-  in_background "$XDP_ROCE" --netns "$rx" wire rx0 far0 --fix $(has_native || echo --mode skb) >/dev/null 2>"$scratch/wire.err"
+  local mode=(--mode native)
+  has_native || mode=(--mode skb)
+  in_background "$XDP_ROCE" --netns "$rx" wire rx0 far0 --fix "${mode[@]}" >/dev/null 2>"$scratch/wire.err"
   : >"$scratch/last.err"
   wait_for 15 is_wired || return 1
   keep xr impair rx0 add roce delay 20ms

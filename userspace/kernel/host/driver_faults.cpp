@@ -6,8 +6,7 @@ namespace xr::host {
 std::optional<std::string> native_fault(const std::string &driver) {
   // Seen with kernel 7.2: the hook still names the program, which does not run any more.
   if (driver == "vmxnet3")
-    return "forgets its program when the port goes down or gets another MTU, and counts stand "
-           "still";
+    return "forgets its program when the port goes down or gets another MTU: nothing is counted";
   return {};
 }
 
