@@ -4,7 +4,7 @@
 # vmxnet3, virtio_net), which Debian 13's QEMU emulates and joins back to back, and runs some of scenarios/port.sh and scenarios/nic.sh there.
 # Without a word: what CI tries, igb and the newest kernel. --all: all checks, and all drivers and both kernels (nics, nics-6.12) unless some
 # are named. Results, a line each, in build/test/nics/results.tsv, as run.sh has them, with the driver in place of libxdp's version;
-# --write-table: as a table in docs/kernels.md, where the columns of other kernels stay if some are named.
+# --write-table: as a table in docs/kernels.md, where the other columns stay if kernels or drivers are named.
 # XR_CHECKS: only these.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -17,7 +17,7 @@ for word; do
     --all) all=yes ;;
     --write-table) page=$root/docs/kernels.md ;;
     nics | nics-6.12) kernels+=("$word") keep=--keep ;;
-    *) drivers+=("$word") ;;
+    *) drivers+=("$word") keep=--keep ;;
   esac
 done
 ((${#kernels[@]})) || kernels=(nics ${all:+nics-6.12})

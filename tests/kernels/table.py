@@ -192,7 +192,8 @@ else:
             sys.exit(f"{options.page}: {edited(options.name)}")
         run = {kernel for kernel, _ in columns} | {kernel for kernel, _ in absent}
         old, old_absent = columns_in(text)
-        columns |= {column: words for column, words in old.items() if column[0] not in run}
+        # Drivers are run one by one, versions of libxdp are not.
+        columns |= {column: words for column, words in old.items() if column not in columns and (options.name == "nics" or column[0] not in run)}
         absent += [(kernel, reason) for kernel, reason in old_absent if kernel not in run]
     with open(options.page, "w", encoding="utf-8") as file:
         file.write(before + begin(options.name) + sealed(table(columns, absent, second, features), options.name) + after)
