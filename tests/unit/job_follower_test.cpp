@@ -25,6 +25,10 @@ public:
     frames_.push_back({ns, from, to, ROCE_RC_RDMA_WRITE_FIRST});
     frames_.push_back({ns + kWireNs, from, to, ROCE_RC_RDMA_WRITE_LAST_WITH_IMMEDIATE});
   }
+  void long_message(uint64_t ns, uint64_t took_ns, uint8_t from, uint8_t to) {
+    frames_.push_back({ns, from, to, ROCE_RC_RDMA_WRITE_FIRST});
+    frames_.push_back({ns + took_ns, from, to, ROCE_RC_RDMA_WRITE_LAST_WITH_IMMEDIATE});
+  }
   // Reads the port after `every` ns of each time.
   void pass(uint64_t every) {
     std::ranges::stable_sort(frames_, {}, &Timed::ns);
@@ -107,6 +111,39 @@ TEST(JobFollower, FindsTheStepsOfACapture) {
       EXPECT_TRUE(live.stragglers.empty());
       EXPECT_EQ(wire.follower.live().missed, 0U);
     }
+}
+
+// On a slow link the stages of the first two steps look like steps, with a long silence after each
+// sixth: none of them is called late.
+TEST(JobFollower, StagesAreNotSettledSteps) {
+  constexpr uint64_t kTookNs = 13'000'000, kDelayNs = 4'000'000;
+  for (const unsigned seed : {1U, 2U, 3U}) {
+    std::mt19937_64 random(seed);
+    std::uniform_int_distribution<uint64_t> jitter(0, 1'000'000);
+    Wire wire;
+    uint64_t at = kStart;
+    for (int step = 1; step <= 12; step++) {
+      std::vector<uint64_t> ready(4, at);
+      for (int stage = 0; stage < 6; stage++) {
+        std::vector<uint64_t> next(4);
+        for (uint8_t i = 0; i < 4; i++) {
+          const uint64_t go = ready[i] + jitter(random);
+          wire.long_message(go, kTookNs, i + 1, (i + 1) % 4 + 1);
+          next[i] = std::max(next[i], go + kTookNs);
+          next[(i + 1) % 4] = std::max(next[(i + 1) % 4], go + kTookNs + kDelayNs);
+        }
+        ready = next;
+      }
+      at = *std::ranges::max_element(ready) + kComputeNs;
+      wire.pass(100'000'000);
+      const size_t steps = wire.live().steps.size();
+      const bool settled = wire.follower.live().settled;
+      EXPECT_EQ(settled, step >= 8) << steps << " steps of " << step;
+      if (settled) {
+        EXPECT_EQ(steps, step);
+      }
+    }
+  }
 }
 
 TEST(JobFollower, NamesTheRankThatStartsLate) {

@@ -131,7 +131,7 @@ public:
     read_ns_ = now;
     const auto live = XR_TRY(reader_.read(port_));
     std::vector<uint64_t> times = report::live_step_times(*live);
-    if (!live->job.is_job() || times.size() < kLeastSteps)
+    if (!live->job.is_job() || !live->settled)
       return {};
     std::ranges::nth_element(times, times.begin() + static_cast<ptrdiff_t>(times.size() / 2));
     const uint64_t median = times[times.size() / 2], offset = realtime_ns() - monotonic_ns();
@@ -152,8 +152,6 @@ public:
   uint64_t lost() { return std::exchange(lost_, 0); }
 
 private:
-  static constexpr size_t kLeastSteps = 8; // before which none is late
-
   const datapath::AttachedPort &port_;
   LiveJobReader reader_;
   uint64_t read_ns_ = 0, newest_ns_ = 0, lost_ = 0, missed_ = 0;

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include "base/counted.h"
-#include "doctor/port.h"
+#include "doctor/port_checker.h"
 #include "host/driver_faults.h"
 
 namespace xr::doctor {
@@ -24,9 +24,9 @@ uint32_t largest_pmtu(uint32_t mtu) {
   return pmtu >= 256 ? pmtu : 0;
 }
 
-class PortChecker {
+class PortChecker : public PortCheckerBase {
 public:
-  PortChecker(const PortFacts &facts, Checks &checks) : facts_(facts), checks_(checks) {}
+  PortChecker(const PortFacts &facts, Checks &checks) : PortCheckerBase(facts, checks) {}
 
   void driver() {
     const auto &link = facts_.link;
@@ -220,16 +220,6 @@ private:
     const auto found = facts_.features.get().find(feature);
     return found != facts_.features.get().end() && found->second;
   }
-  // A command in the namespace of the port; {} is the interface.
-  std::string command(const std::string &what) const {
-    return facts_.command(fmt::format(fmt::runtime(what), facts_.link.ifname));
-  }
-  void add(const char *name, CheckVerdict verdict, std::string text, std::string hint = {}) {
-    checks_.push_back({"port", name, verdict, std::move(text), std::move(hint)});
-  }
-
-  const PortFacts &facts_;
-  Checks &checks_;
 };
 
 } // namespace

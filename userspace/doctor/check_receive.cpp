@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/counted.h"
-#include "doctor/port.h"
+#include "doctor/port_checker.h"
 
 namespace xr::doctor {
 
@@ -28,9 +28,9 @@ template <typename Numbers> std::string ranges(const Numbers &numbers) {
   return text;
 }
 
-class ReceiveChecker {
+class ReceiveChecker : public PortCheckerBase {
 public:
-  ReceiveChecker(const PortFacts &facts, Checks &checks) : facts_(facts), checks_(checks) {}
+  ReceiveChecker(const PortFacts &facts, Checks &checks) : PortCheckerBase(facts, checks) {}
 
   void numa() {
     const int node = topology_.port_node;
@@ -201,20 +201,12 @@ private:
                                   const std::vector<uint32_t> &processors) {
     return fmt::format("echo {} >/proc/irq/{}/smp_affinity_list", ranges(processors), number);
   }
-  std::string command(const std::string &what) const {
-    return facts_.command(fmt::format(fmt::runtime(what), facts_.link.ifname));
-  }
   void none(const char *name, const char *what, const char *who = "driver") {
     add(name, CheckVerdict::Info, fmt::format("no {}: the {} has none", what, who));
   }
-  void add(const char *name, CheckVerdict verdict, std::string text, std::string hint = {}) {
-    checks_.push_back({"port", name, verdict, std::move(text), std::move(hint)});
-  }
 
-  const PortFacts &facts_;
   const host::Topology &topology_ = facts_.device.topology;
   const host::ReceiveSettings &receive_ = facts_.receive;
-  Checks &checks_;
 };
 
 } // namespace

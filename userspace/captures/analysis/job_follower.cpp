@@ -125,6 +125,19 @@ void JobFollower::find(uint64_t now_ns) {
   find_stragglers(samples, job_);
 }
 
+// A ring has fewer stages than twice its ranks; a longer step has eight silences when it is known
+// too. After the beginning a long silence is a stall.
+bool JobFollower::settled() const {
+  constexpr size_t kFew = 8, kBeginning = 64;
+  constexpr uint64_t kLongPeriods = 4;
+  if (before_ + job_.steps.size() > kBeginning)
+    return true;
+  size_t silences = 0;
+  for (size_t i = 1; i < job_.steps.size(); i++)
+    silences += job_.steps[i].first_ns - job_.steps[i - 1].last_ns > kLongPeriods * job_.period_ns;
+  return job_.steps.size() >= std::max(kFew, 2 * ranks_.size()) && (!silences || silences >= kFew);
+}
+
 void JobFollower::forget() {
   if (job_.steps.size() <= 2 * kSteps)
     return;

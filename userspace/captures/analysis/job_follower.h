@@ -22,7 +22,7 @@ public:
   // What the port has at `now_ns`, by the clock of the bursts.
   void add(const JobBursts &reading, uint64_t now_ns);
   // The last step may continue.
-  LiveJob live() const { return {job_, before_, missed_}; }
+  LiveJob live() const { return {job_, before_, missed_, settled()}; }
 
 private:
   struct Burst {
@@ -37,6 +37,7 @@ private:
   uint32_t rank_of(const Address &address);
   void take(const JobBursts::Pair &pair, uint64_t now_ns);
   void find(uint64_t now_ns);
+  bool settled() const;
   void forget();
   void forget_before(uint64_t ns);
 
