@@ -41,6 +41,7 @@ struct ChecksumField {
   uint32_t at = 0, from = 0;
   uint32_t to = 0;                          // 0: the end of the frame
   uint32_t addresses = 0, addresses_of = 0; // pseudo-header: offset, and bytes; 0: it has none
+  uint32_t destination = 0;                 // not 0: its IPv6 destination is the address here
   uint8_t protocol = 0;                     // of the pseudo-header
   bool never_zero = false;                  // UDP, where 0 means that there is none
   bool bad = false;                         // wrong on purpose

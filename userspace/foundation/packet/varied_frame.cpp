@@ -41,10 +41,13 @@ void write_checksum(const ChecksumField &field, uint32_t size, uint8_t *out) {
   const uint32_t to = field.to ? field.to : size;
   std::memset(out + field.at, 0, 2);
   uint64_t sum = sum_of(0, out + field.from, to - field.from);
-  if (field.addresses_of)
-    sum =
-        sum_of(sum + in_memory(field.protocol) + in_memory(static_cast<uint16_t>(to - field.from)),
-               out + field.addresses, field.addresses_of);
+  if (field.addresses_of) {
+    const size_t address = field.addresses_of / 2;
+    sum += in_memory(field.protocol) + in_memory(static_cast<uint16_t>(to - field.from));
+    sum = sum_of(sum, out + field.addresses, address);
+    sum = sum_of(sum, out + (field.destination ? field.destination : field.addresses + address),
+                 address);
+  }
   uint16_t value = checksum_fold(sum);
   if (!value && field.never_zero)
     value = 0xffff;

@@ -1,315 +1,378 @@
 // SPDX-License-Identifier: Apache-2.0
-// The fields of each kind of header, in the order of the wire.
+#include "otg/header_fields.h"
+
 #include <fmt/format.h>
 
 #include "otg/header_stack.h"
 
 namespace xr::otg {
 
-using packet::Wide;
+// To add a header: its rows, and its line in the table at the end.
+namespace header_tables {
+using F = HeaderField;
+using R = HeaderField::Role;
+using S = HeaderStack;
+using Read = void (HeaderStack::*)(Object &, const HeaderField &);
+using Fields = std::span<const HeaderField>;
+constexpr auto kAbsent = Automatic::Absent;
 
-void HeaderStack::ethernet(Object &object) {
-  const bool first = size() == 0;
-  const uint32_t at = bits_;
-  const Pattern dst = take(
-      object, {.key = "dst", .bits = 48, .notation = Notation::Mac, .automatic = Automatic::Yes});
-  take(object, {.key = "src", .bits = 48, .notation = Notation::Mac});
-  type(object, {.key = "ether_type", .bits = 16, .otherwise = 0xffff, .automatic = Automatic::Yes});
-  object.unused("pfc_queue", "a frame's priority is that of its VLAN tag or its DSCP");
-  if (first && dst.automatic)
-    made_.resolve_dst_mac = true; // its source is not swapped either: the caller sets both
-  else
-    swap(at, at + 48, 48);
+constexpr F number(const char *key, uint32_t bits, packet::Wide otherwise = 0) {
+  return {.key = key, .bits = bits, .otherwise = otherwise};
+}
+constexpr F automatic(F field, Automatic how = Automatic::Yes) {
+  field.automatic = how;
+  return field;
+}
+constexpr F random(F field) {
+  field.random = true;
+  return field;
+}
+constexpr F optional(F field) {
+  field.optional = true;
+  return field;
+}
+constexpr F as(R role, F field) {
+  field.role = role;
+  return field;
+}
+constexpr F flag(const char *key) { return as(R::Flag, number(key, 1)); }
+constexpr F reserved(uint32_t bits, packet::Wide value = 0) {
+  return {.bits = bits, .otherwise = value, .role = R::Reserved};
+}
+constexpr F mac(const char *key, packet::Wide otherwise = 0) {
+  return {.key = key, .bits = 48, .otherwise = otherwise, .notation = Notation::Mac};
+}
+constexpr F ip4(const char *key) { return {.key = key, .bits = 32, .notation = Notation::Ipv4}; }
+constexpr F ip6(const char *key) { return {.key = key, .bits = 128, .notation = Notation::Ipv6}; }
+constexpr F type(const char *key, R which, packet::Wide otherwise) {
+  return automatic(as(which, number(key, which == R::Protocol ? 8 : 16, otherwise)));
+}
+constexpr F length(const char *key, uint32_t from, packet::Wide otherwise,
+                   Automatic how = Automatic::Yes) {
+  F field = automatic(as(R::Length, number(key, 16, otherwise)), how);
+  field.from = from;
+  return field;
+}
+constexpr F words(const char *key, uint32_t bits, uint32_t unit, uint32_t from,
+                  packet::Wide otherwise) {
+  F field = automatic(as(R::Words, number(key, bits, otherwise)));
+  field.unit = unit;
+  field.from = from;
+  return field;
+}
+constexpr F count(const char *key, const char *of, uint32_t less) {
+  F field = automatic(as(R::Count, number(key, 8)));
+  field.of = of;
+  field.from = less;
+  return field;
+}
+constexpr F checksum(uint8_t protocol = 0) {
+  F field = as(R::Checksum, number("checksum", 16));
+  field.protocol = protocol;
+  return field;
+}
+constexpr F special(Read read, F field = {}) {
+  field.special = read;
+  return as(R::Special, field);
+}
+constexpr F unused(const char *key, const char *why) {
+  return {.key = key, .role = R::Unused, .why = why};
+}
+constexpr F object(const char *key, Fields inside, R role = R::Group) {
+  return {.key = key, .role = role, .inside = inside};
 }
 
-// The field that the model calls tpid is the one after the tag. Some scripts give the tag's own
-// TPID there, which no payload has as its type unless a tag follows.
-void HeaderStack::vlan(Object &object) {
-  const uint32_t start = bits_;
-  take(object, {.key = "priority", .bits = 3});
-  take(object, {.key = "cfi", .bits = 1});
-  take(object, {.key = "id", .bits = 12});
-  const Pattern tpid = read_pattern(
-      object, {.key = "tpid", .bits = 16, .otherwise = 0xffff, .automatic = Automatic::Absent});
-  const bool own = !tpid.automatic && !tpid.variation &&
-                   (tpid.value == kVlanType || tpid.value == 0x88a8 || tpid.value == 0x9100);
-  const uint32_t at = put(tpid, 16);
-  if (!own && !tpid.automatic)
-    return;
-  if (own) {
-    if (start >= 16) // the type that says that a tag follows
-      packet::set_bits(shape_.headers, start - 16, 16, tpid.value);
-    object.warning("tpid", "it is taken for the tag's own TPID; the type after the tag is that of "
-                           "the next header");
+constexpr F custom[] = {special(&S::custom, number("bytes", 0))};
+
+constexpr F ethernet[] = {
+    special(&S::ethernet_dst, automatic(mac("dst"))), mac("src"),
+    type("ether_type", R::EtherType, 0xffff),
+    unused("pfc_queue", "a frame's priority is that of its VLAN tag or its DSCP")};
+
+constexpr F vlan[] = {number("priority", 3), number("cfi", 1), number("id", 12),
+                      special(&S::tpid, number("tpid", 16, 0xffff))};
+
+constexpr F vxlan[] = {special(&S::vxlan_port), number("flags", 8, 8), number("reserved0", 24),
+                       automatic(number("vni", 24)), number("reserved1", 8)};
+
+constexpr F tos[] = {number("precedence", 3),  number("delay", 1),    number("throughput", 1),
+                     number("reliability", 1), number("monetary", 1), number("unused", 1)};
+constexpr F dscp[] = {number("phb", 6), number("ecn", 2)};
+constexpr F ipv4[] = {number("version", 4, 4),
+                      words("header_length", 4, 4, 0, 5),
+                      special(&S::priority, number("priority", 8)),
+                      length("total_length", 0, 46),
+                      number("identification", 16),
+                      number("reserved", 1),
+                      number("dont_fragment", 1),
+                      number("more_fragments", 1),
+                      number("fragment_offset", 13),
+                      number("time_to_live", 8, 64),
+                      type("protocol", R::Protocol, 61),
+                      as(R::SumOfHeader, number("header_checksum", 16)),
+                      as(R::Swapped, random(ip4("src"))),
+                      random(ip4("dst")),
+                      special(&S::options, number("options", 0))};
+
+constexpr F ipv6[] = {number("version", 4, 6),
+                      number("traffic_class", 8),
+                      random(number("flow_label", 20)),
+                      length("payload_length", 40, 0),
+                      type("next_header", R::Protocol, 59),
+                      number("hop_limit", 8, 64),
+                      as(R::Swapped, ip6("src")),
+                      special(&S::ipv6_dst, ip6("dst"))};
+
+// RFC 8754, 2; flags that it no longer has are those of its drafts.
+constexpr F segment[] = {special(&S::segment, ip6("segment"))};
+constexpr F segment_flags[] = {reserved(1), number("protected", 1), number("oam", 1),
+                               number("alert", 1), reserved(4)};
+constexpr F pad_tlv[] = {automatic(number("type", 8, 4)), automatic(number("length", 8))};
+constexpr F list(Fields inside) {
+  F field = object("segment_list", inside, R::List);
+  field.needed = true;
+  return field;
+}
+constexpr F segment_routing[] = {reserved(8, 4),
+                                 count("segments_left", "segment_list", 0),
+                                 count("last_entry", "segment_list", 1),
+                                 object("flags", segment_flags),
+                                 number("tag", 16),
+                                 list(segment),
+                                 special(&S::pad_tlv, object("pad_tlv", pad_tlv))};
+// RFC 9800, 4.
+constexpr F usids[] = {special(&S::usids, number("usids", 128))};
+constexpr F usid_flags[] = {reserved(2), number("oam", 1), reserved(5)};
+constexpr F segment_routing_usid[] = {reserved(8, 4),
+                                      count("segments_left", "segment_list", 0),
+                                      count("last_entry", "segment_list", 1),
+                                      object("flags", usid_flags),
+                                      number("tag", 16),
+                                      list(usids),
+                                      special(&S::pad_tlv, object("pad_tlv", pad_tlv))};
+constexpr F routing[] = {object("segment_routing", segment_routing, R::Choice),
+                         object("segment_routing_usid", segment_routing_usid, R::Choice)};
+constexpr F ipv6_extension_header[] = {type("next_header", R::Protocol, 59),
+                                       words("hdr_ext_len", 8, 8, 8, 0),
+                                       object("routing", routing, R::Choice)};
+
+constexpr F pfcpause[] = {mac("dst", 0x0180c2000001),        mac("src"),
+                          number("ether_type", 16, 0x8808),  number("control_op_code", 16, 0x0101),
+                          number("class_enable_vector", 16), number("pause_class_0", 16),
+                          number("pause_class_1", 16),       number("pause_class_2", 16),
+                          number("pause_class_3", 16),       number("pause_class_4", 16),
+                          number("pause_class_5", 16),       number("pause_class_6", 16),
+                          number("pause_class_7", 16)};
+constexpr F ethernetpause[] = {mac("dst", 0x0180c2000001), mac("src"),
+                               number("ether_type", 16, 0x8808), number("control_op_code", 16, 1),
+                               number("time", 16)};
+
+constexpr F tcp[] = {random(number("src_port", 16)),
+                     random(number("dst_port", 16)),
+                     number("seq_num", 32),
+                     number("ack_num", 32),
+                     automatic(number("data_offset", 4, 5), kAbsent),
+                     reserved(3),
+                     number("ecn_ns", 1),
+                     number("ecn_cwr", 1),
+                     number("ecn_echo", 1),
+                     number("ctl_urg", 1),
+                     number("ctl_ack", 1),
+                     number("ctl_psh", 1),
+                     number("ctl_rst", 1),
+                     number("ctl_syn", 1),
+                     number("ctl_fin", 1),
+                     number("window", 16),
+                     checksum(kTcp),
+                     reserved(16)}; // the urgent pointer
+constexpr F udp[] = {as(R::Swapped, random(number("src_port", 16))), random(number("dst_port", 16)),
+                     length("length", 0, 0, kAbsent), checksum(kUdp)};
+
+constexpr F gre[] = {flag("checksum_present"), number("reserved0", 12),
+                     number("version", 3),     type("protocol", R::EtherType, 0x0800),
+                     optional(checksum()),     optional(number("reserved1", 16))};
+
+// 3GPP TS 29.281, 5.1, and 29.274, 5.1: lengths count what follows the first eight, and four,
+// bytes.
+constexpr F gtpv1_extension[] = {number("extension_length", 8), number("contents", 48),
+                                 number("next_extension_header", 8)};
+constexpr F gtpv1[] = {number("version", 3, 1),
+                       number("protocol_type", 1, 1),
+                       number("reserved", 1),
+                       flag("e_flag"),
+                       flag("s_flag"),
+                       flag("pn_flag"),
+                       number("message_type", 8),
+                       length("message_length", 8, 0, kAbsent),
+                       number("teid", 32),
+                       optional(number("squence_number", 16)),
+                       optional(number("n_pdu_number", 8)),
+                       optional(number("next_extension_header_type", 8)),
+                       optional(object("extension_headers", gtpv1_extension, R::List))};
+constexpr F gtpv2[] = {number("version", 3, 2),
+                       number("piggybacking_flag", 1),
+                       flag("teid_flag"),
+                       number("spare1", 3),
+                       number("message_type", 8),
+                       length("message_length", 4, 0, kAbsent),
+                       optional(number("teid", 32)),
+                       number("sequence_number", 24),
+                       number("spare2", 8)};
+
+constexpr F arp[] = {number("hardware_type", 16, 1),  number("protocol_type", 16, 0x0800),
+                     number("hardware_length", 8, 6), number("protocol_length", 8, 4),
+                     number("operation", 16, 1),      mac("sender_hardware_addr"),
+                     ip4("sender_protocol_addr"),     mac("target_hardware_addr"),
+                     ip4("target_protocol_addr")};
+
+constexpr F icmp_echo[] = {number("type", 8, 8), number("code", 8), checksum(),
+                           number("identifier", 16), number("sequence_number", 16)};
+constexpr F icmp[] = {object("echo", icmp_echo, R::Choice)};
+constexpr F icmpv6_echo[] = {number("type", 8, 128), number("code", 8), checksum(kIcmpv6),
+                             number("identifier", 16), number("sequence_number", 16)};
+constexpr F icmpv6[] = {object("echo", icmpv6_echo, R::Choice)};
+constexpr F igmpv1[] = {number("version", 4, 1), number("type", 4, 1), number("unused", 8),
+                        checksum(), ip4("group_address")};
+
+constexpr F mpls[] = {automatic(number("label", 20, 16)), number("traffic_class", 3),
+                      automatic(as(R::Bottom, number("bottom_of_stack", 1, 1))),
+                      number("time_to_live", 8, 64)};
+constexpr F ppp[] = {number("address", 8, 0xff), number("control", 8, 3),
+                     type("protocol_type", R::PppProtocol, 0x0021)};
+
+// IEEE 802.1AX, 6.4.2.
+constexpr F lacp_state[] = {number("expired", 1),         number("defaulted", 1),
+                            number("distributing", 1),    number("collecting", 1),
+                            number("synchronization", 1), number("aggregation", 1),
+                            number("timeout", 1),         number("activity", 1)};
+constexpr F actor[] = {number("type", 8, 1),
+                       number("length", 8, 20),
+                       number("system_priority", 16),
+                       mac("system_id"),
+                       number("key", 16),
+                       number("port_priority", 16),
+                       number("port_number", 16),
+                       object("actor_state", lacp_state),
+                       number("reserved", 24)};
+constexpr F partner[] = {number("type", 8, 2),
+                         number("length", 8, 20),
+                         number("system_priority", 16),
+                         mac("system_id"),
+                         number("key", 16),
+                         number("port_priority", 16),
+                         number("port_number", 16),
+                         object("partner_state", lacp_state),
+                         number("reserved", 24)};
+constexpr F collector[] = {number("type", 8, 3), number("length", 8, 16), number("max_delay", 16),
+                           special(&S::hexadecimal, number("reserved", 96))};
+constexpr F terminator[] = {number("type", 8), number("length", 8),
+                            special(&S::hexadecimal, number("reserved", 400))};
+constexpr F lacpdu[] = {object("actor", actor), object("partner", partner),
+                        object("collector", collector), object("terminator", terminator)};
+constexpr F lacp[] = {reserved(8, 1), number("version", 8, 1), object("lacpdu", lacpdu, R::Choice)};
+
+constexpr HeaderKind kinds[] = {
+    {.name = "custom", .what = "a custom header", .fields = custom, .first = true},
+    {.name = "ethernet",
+     .what = "an Ethernet header",
+     .fields = ethernet,
+     .ether = 0x6558,
+     .protocol = 143,
+     .first = true},
+    {.name = "vlan", .what = "a VLAN tag", .fields = vlan, .ether = kVlanType},
+    {.name = "vxlan", .what = "a VXLAN header", .fields = vxlan},
+    {.name = "ipv4",
+     .what = "an IPv4 header",
+     .fields = ipv4,
+     .ether = 0x0800,
+     .protocol = 4,
+     .ppp = 0x0021},
+    {.name = "ipv6",
+     .what = "an IPv6 header",
+     .fields = ipv6,
+     .ether = 0x86dd,
+     .protocol = 41,
+     .ppp = 0x0057},
+    {.name = "pfcpause", .what = "a PFC frame", .fields = pfcpause, .ether = 0x8808, .first = true},
+    {.name = "ethernetpause",
+     .what = "a PAUSE frame",
+     .fields = ethernetpause,
+     .ether = 0x8808,
+     .first = true},
+    {.name = "tcp", .what = "a TCP header", .fields = tcp, .protocol = kTcp},
+    {.name = "udp", .what = "a UDP header", .fields = udp, .protocol = kUdp},
+    {.name = "gre", .what = "a GRE header", .fields = gre, .protocol = 47},
+    {.name = "gtpv1", .what = "a GTP-U header", .fields = gtpv1},
+    {.name = "gtpv2", .what = "a GTP-C header", .fields = gtpv2},
+    {.name = "arp", .what = "an ARP message", .fields = arp, .ether = 0x0806},
+    {.name = "icmp", .what = "an ICMP message", .fields = icmp, .protocol = 1},
+    {.name = "icmpv6", .what = "an ICMPv6 message", .fields = icmpv6, .protocol = kIcmpv6},
+    {.name = "ppp", .what = "a PPP header", .fields = ppp, .ether = 0x880b},
+    {.name = "igmpv1", .what = "an IGMP message", .fields = igmpv1, .protocol = 2},
+    {.name = "mpls",
+     .what = "an MPLS label",
+     .fields = mpls,
+     .ether = 0x8847,
+     .protocol = 137,
+     .ppp = 0x0281},
+    {.name = "snmpv2c", .what = ""},
+    {.name = "rsvp", .what = "", .protocol = 46},
+    {.name = "macsec", .what = "", .ether = 0x88e5},
+    {.name = "lacp", .what = "a LACPDU", .fields = lacp, .ether = 0x8809},
+    {.name = "ipv6_extension_header",
+     .what = "an IPv6 extension header",
+     .fields = ipv6_extension_header,
+     .protocol = 43},
+    {.name = "cfm", .what = "", .ether = 0x8902},
+};
+} // namespace header_tables
+
+std::span<const HeaderKind> header_kinds() { return header_tables::kinds; }
+std::span<const HeaderField> tos_fields() { return header_tables::tos; }
+std::span<const HeaderField> dscp_fields() { return header_tables::dscp; }
+
+namespace {
+
+std::string fields_text(std::span<const HeaderField> fields) {
+  using Role = HeaderField::Role;
+  std::string text;
+  for (const HeaderField &field : fields) {
+    if (!field.key || field.role == Role::Unused)
+      continue;
+    text += text.empty() ? "" : ", ";
+    text += field.key;
+    if (field.bits)
+      text += fmt::format(" {}", field.bits);
+    if (field.automatic != Automatic::No)
+      text += "*";
+    if (field.role == Role::Checksum || field.role == Role::SumOfHeader)
+      text += "*";
+    if (!field.inside.empty())
+      text += fmt::format(" ({})", fields_text(field.inside));
+    if (field.optional || field.key == std::string_view("pad_tlv"))
+      text += "?";
   }
-  pending_ = Pending{at, true, 0xffff};
+  return text;
 }
 
-void HeaderStack::priority(Object &object) {
-  object.object(
-      "priority", "a priority",
-      [&](Object &priority) {
-        switch (priority.choice({"raw", "tos", "dscp"}, 2)) {
-        case 0:
-          take(priority, {.key = "raw", .bits = 8});
-          break;
-        case 1:
-          priority.object(
-              "tos", "a TOS",
-              [&](Object &tos) {
-                take(tos, {.key = "precedence", .bits = 3});
-                for (const char *key : {"delay", "throughput", "reliability", "monetary", "unused"})
-                  take(tos, {.key = key, .bits = 1});
-              },
-              true);
-          break;
-        default:
-          priority.object(
-              "dscp", "a DSCP",
-              [&](Object &dscp) {
-                take(dscp, {.key = "phb", .bits = 6});
-                take(dscp, {.key = "ecn", .bits = 2});
-              },
-              true);
-        }
-      },
-      true);
-}
+} // namespace
 
-void HeaderStack::options(Object &object) {
-  object.each("options", "an option", [&](Object &option) {
-    switch (option.choice({"router_alert", "custom", "timestamp", "end_of_options"}, 0)) {
-    case 0:
-      put(0x94040000, 32);
-      break;
-    case 3:
-      put(0, 8);
-      break;
-    default:
-      option.value("custom");
-      option.value("timestamp");
-      option.error(nullptr, {"this option is not supported", "router_alert or end_of_options"});
-    }
-  });
-  while (size() % 4 != *l3_ % 4) // of zeros, as RFC 791 has it
-    put(0, 8);
-}
-
-void HeaderStack::ipv4(Object &object) {
-  const uint32_t from = size();
-  l3_ = from;
-  l3_is_ipv4_ = true;
-  take(object, {.key = "version", .bits = 4, .otherwise = 4});
-  const bool words =
-      take(object, {.key = "header_length", .bits = 4, .otherwise = 5, .automatic = Automatic::Yes})
-          .automatic;
-  priority(object);
-  if (take(object,
-           {.key = "total_length", .bits = 16, .otherwise = 46, .automatic = Automatic::Yes})
-          .automatic)
-    shape_.lengths.push_back({from + 2, from});
-  take(object, {.key = "identification", .bits = 16});
-  take(object, {.key = "reserved", .bits = 1});
-  take(object, {.key = "dont_fragment", .bits = 1});
-  take(object, {.key = "more_fragments", .bits = 1});
-  take(object, {.key = "fragment_offset", .bits = 13});
-  take(object, {.key = "time_to_live", .bits = 8, .otherwise = 64});
-  type(object, {.key = "protocol", .bits = 8, .otherwise = 61, .automatic = Automatic::Yes});
-  const size_t sums = checksums_.size();
-  checksum(object, "header_checksum", from, 0, 0);
-  const uint32_t at = bits_;
-  take(object, {.key = "src", .bits = 32, .notation = Notation::Ipv4, .random = true});
-  take(object, {.key = "dst", .bits = 32, .notation = Notation::Ipv4, .random = true});
-  swap(at, at + 32, 32);
-  options(object);
-  if (checksums_.size() > sums)
-    checksums_.back().to = size();
-  if (words)
-    packet::set_bits(shape_.headers, 8 * from + 4, 4, (size() - from) / 4);
-}
-
-void HeaderStack::ipv6(Object &object) {
-  const uint32_t from = size();
-  l3_ = from;
-  l3_is_ipv4_ = false;
-  take(object, {.key = "version", .bits = 4, .otherwise = 6});
-  take(object, {.key = "traffic_class", .bits = 8});
-  take(object, {.key = "flow_label", .bits = 20, .random = true});
-  if (take(object, {.key = "payload_length", .bits = 16, .automatic = Automatic::Yes}).automatic)
-    shape_.lengths.push_back({from + 4, from + 40});
-  type(object, {.key = "next_header", .bits = 8, .otherwise = 59, .automatic = Automatic::Yes});
-  take(object, {.key = "hop_limit", .bits = 8, .otherwise = 64});
-  const uint32_t at = bits_;
-  take(object, {.key = "src", .bits = 128, .notation = Notation::Ipv6});
-  take(object, {.key = "dst", .bits = 128, .notation = Notation::Ipv6});
-  swap(at, at + 128, 128);
-  object.unsupported("dst_usids", "dst, with the whole address");
-}
-
-void HeaderStack::ports(Object &object, bool both) {
-  const uint32_t at = bits_;
-  take(object, {.key = "src_port", .bits = 16, .random = true});
-  take(object, {.key = "dst_port", .bits = 16, .random = true});
-  if (both)
-    swap(at, at + 16, 16);
-}
-
-void HeaderStack::udp(Object &object) {
-  const uint32_t from = size();
-  ports(object, true);
-  if (take(object, {.key = "length", .bits = 16, .automatic = Automatic::Absent}).automatic)
-    shape_.lengths.push_back({from + 4, from});
-  checksum(object, "checksum", from, 0, kUdp);
-}
-
-void HeaderStack::tcp(Object &object) {
-  const uint32_t from = size();
-  ports(object, true);
-  take(object, {.key = "seq_num", .bits = 32});
-  take(object, {.key = "ack_num", .bits = 32});
-  Pattern words =
-      read_pattern(object, {.key = "data_offset", .bits = 4, .automatic = Automatic::Absent});
-  if (words.automatic)
-    words.value = 5;
-  put(words, 4);
-  put(0, 3);
-  for (const char *key : {"ecn_ns", "ecn_cwr", "ecn_echo", "ctl_urg", "ctl_ack", "ctl_psh",
-                          "ctl_rst", "ctl_syn", "ctl_fin"})
-    take(object, {.key = key, .bits = 1});
-  take(object, {.key = "window", .bits = 16});
-  checksum(object, "checksum", from, 0, kTcp);
-  put(0, 16); // urgent pointer
-}
-
-void HeaderStack::gre(Object &object) {
-  const uint32_t from = size();
-  const Pattern present = take(object, {.key = "checksum_present", .bits = 1});
-  take(object, {.key = "reserved0", .bits = 12});
-  take(object, {.key = "version", .bits = 3});
-  type(object, {.key = "protocol", .bits = 16, .otherwise = 0x0800, .automatic = Automatic::Yes});
-  if (present.variation)
-    object.error("checksum_present",
-                 {"it decides how long the header is, and may not vary", "one value"});
-  if (!present.value) {
-    object.unused("checksum", "checksum_present is 0");
-    object.unused("reserved1", "checksum_present is 0");
-    return;
+std::string header_table() {
+  std::string text = "| header | announced by | fields and their bits |\n| --- | --- | --- |\n";
+  for (const HeaderKind &kind : header_kinds()) {
+    if (!*kind.what)
+      continue;
+    std::string by;
+    const auto add = [&](const std::string &each) { by += (by.empty() ? "" : ", ") + each; };
+    if (kind.ether)
+      add(fmt::format("EtherType {:#06x}", kind.ether));
+    if (kind.protocol >= 0)
+      add(fmt::format("protocol {}", kind.protocol));
+    if (kind.ppp)
+      add(fmt::format("PPP {:#06x}", kind.ppp));
+    text += fmt::format("| `{}` | {} | {} |\n", kind.name, by, fields_text(kind.fields));
   }
-  checksum(object, "checksum", from, 0, 0);
-  take(object, {.key = "reserved1", .bits = 16});
-}
-
-void HeaderStack::vxlan(Object &object) {
-  if (last_ == "udp" && packet::get_bits(shape_.headers, bits_ - 48, 16) != 4789)
-    object.warning(nullptr, "the UDP port before is not 4789, by which receivers know VXLAN");
-  take(object, {.key = "flags", .bits = 8, .otherwise = 8});
-  take(object, {.key = "reserved0", .bits = 24});
-  take(object, {.key = "vni", .bits = 24, .automatic = Automatic::Yes});
-  take(object, {.key = "reserved1", .bits = 8});
-}
-
-// 3GPP TS 29.281, 5.1. The length counts what follows the first eight bytes.
-void HeaderStack::gtpv1(Object &object) {
-  const uint32_t from = size();
-  take(object, {.key = "version", .bits = 3, .otherwise = 1});
-  take(object, {.key = "protocol_type", .bits = 1, .otherwise = 1});
-  take(object, {.key = "reserved", .bits = 1});
-  bool more = false;
-  for (const char *key : {"e_flag", "s_flag", "pn_flag"}) {
-    const Pattern flag = take(object, {.key = key, .bits = 1});
-    more = more || flag.value != 0;
-    if (flag.variation)
-      object.error(key, {"it decides how long the header is, and may not vary", "one value"});
-  }
-  take(object, {.key = "message_type", .bits = 8});
-  if (take(object, {.key = "message_length", .bits = 16, .automatic = Automatic::Absent}).automatic)
-    shape_.lengths.push_back({from + 2, from + 8});
-  take(object, {.key = "teid", .bits = 32});
-  if (!more) {
-    for (const char *key :
-         {"squence_number", "n_pdu_number", "next_extension_header_type", "extension_headers"})
-      object.unused(key, "e_flag, s_flag and pn_flag are 0");
-    return;
-  }
-  take(object, {.key = "squence_number", .bits = 16});
-  take(object, {.key = "n_pdu_number", .bits = 8});
-  take(object, {.key = "next_extension_header_type", .bits = 8});
-  object.each("extension_headers", "an extension header", [&](Object &extension) {
-    take(extension, {.key = "extension_length", .bits = 8});
-    take(extension, {.key = "contents", .bits = 48});
-    take(extension, {.key = "next_extension_header", .bits = 8});
-  });
-}
-
-void HeaderStack::arp(Object &object) {
-  take(object, {.key = "hardware_type", .bits = 16, .otherwise = 1});
-  take(object, {.key = "protocol_type", .bits = 16, .otherwise = 0x0800});
-  take(object, {.key = "hardware_length", .bits = 8, .otherwise = 6});
-  take(object, {.key = "protocol_length", .bits = 8, .otherwise = 4});
-  take(object, {.key = "operation", .bits = 16, .otherwise = 1});
-  take(object, {.key = "sender_hardware_addr", .bits = 48, .notation = Notation::Mac});
-  take(object, {.key = "sender_protocol_addr", .bits = 32, .notation = Notation::Ipv4});
-  take(object, {.key = "target_hardware_addr", .bits = 48, .notation = Notation::Mac});
-  take(object, {.key = "target_protocol_addr", .bits = 32, .notation = Notation::Ipv4});
-}
-
-void HeaderStack::icmp(Object &object) {
-  object.choice({"echo"}, 0);
-  object.object(
-      "echo", "an echo",
-      [&](Object &echo) {
-        const uint32_t from = size();
-        take(echo, {.key = "type", .bits = 8, .otherwise = 8});
-        take(echo, {.key = "code", .bits = 8});
-        checksum(echo, "checksum", from, 0, 0);
-        take(echo, {.key = "identifier", .bits = 16});
-        take(echo, {.key = "sequence_number", .bits = 16});
-      },
-      true);
-}
-
-void HeaderStack::custom(Object &object) {
-  icrc_wanted_ = object.has("x_xdp_roce_icrc") && object.flag("x_xdp_roce_icrc", false);
-  if (icrc_wanted_) {
-    if (last_ == "udp" && l3_)
-      shape_.icrc = packet::IcrcField{*l3_, size()};
-    else
-      object.error("x_xdp_roce_icrc",
-                   {"an iCRC needs the headers of RoCEv2 before", "ethernet, ipv4, udp, custom"});
-  }
-  object.unused("metric_tags", "metrics of tags are not supported");
-  const std::string text = object.needed_text("bytes");
-  if (text.empty())
-    return;
-  const auto bytes = hexadecimal_bytes(text);
-  if (!bytes) {
-    object.error("bytes", {fmt::format("{} is not bytes in hexadecimal", shown(Json(text))),
-                           "two digits each, like \"04 00:ff\""});
-    return;
-  }
-  for (const uint8_t byte : *bytes)
-    put(byte, 8);
-}
-
-void HeaderStack::pfcpause(Object &object) {
-  made_.pauses = made_.pauses || size() == 0;
-  take(object, {.key = "dst", .bits = 48, .otherwise = 0x0180c2000001, .notation = Notation::Mac});
-  take(object, {.key = "src", .bits = 48, .notation = Notation::Mac});
-  take(object, {.key = "ether_type", .bits = 16, .otherwise = 0x8808});
-  take(object, {.key = "control_op_code", .bits = 16, .otherwise = 0x0101});
-  take(object, {.key = "class_enable_vector", .bits = 16});
-  for (const char *key : {"pause_class_0", "pause_class_1", "pause_class_2", "pause_class_3",
-                          "pause_class_4", "pause_class_5", "pause_class_6", "pause_class_7"})
-    take(object, {.key = key, .bits = 16});
-}
-
-void HeaderStack::ethernetpause(Object &object) {
-  made_.pauses = made_.pauses || size() == 0;
-  take(object, {.key = "dst", .bits = 48, .otherwise = 0x0180c2000001, .notation = Notation::Mac});
-  take(object, {.key = "src", .bits = 48, .notation = Notation::Mac});
-  take(object, {.key = "ether_type", .bits = 16, .otherwise = 0x8808});
-  take(object, {.key = "control_op_code", .bits = 16, .otherwise = 1});
-  take(object, {.key = "time", .bits = 16});
+  return text;
 }
 
 } // namespace xr::otg

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "otg/read_headers.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "otg/header_stack.h"
@@ -10,58 +12,140 @@ namespace xr::otg {
 using packet::FrameShape;
 using packet::Wide;
 
-// To add a header: its row, and a function that reads it. In the order of the model.
-const std::array<HeaderStack::Kind, HeaderStack::kKinds> HeaderStack::kinds{{
-    {"custom", "a custom header", &HeaderStack::custom, 0, -1},
-    {"ethernet", "an Ethernet header", &HeaderStack::ethernet, 0x6558, 143},
-    {"vlan", "a VLAN tag", &HeaderStack::vlan, kVlanType, -1},
-    {"vxlan", "a VXLAN header", &HeaderStack::vxlan, 0, -1},
-    {"ipv4", "an IPv4 header", &HeaderStack::ipv4, 0x0800, 4},
-    {"ipv6", "an IPv6 header", &HeaderStack::ipv6, 0x86dd, 41},
-    {"pfcpause", "a PFC frame", &HeaderStack::pfcpause, 0x8808, -1},
-    {"ethernetpause", "a PAUSE frame", &HeaderStack::ethernetpause, 0x8808, -1},
-    {"tcp", "a TCP header", &HeaderStack::tcp, 0, kTcp},
-    {"udp", "a UDP header", &HeaderStack::udp, 0, kUdp},
-    {"gre", "a GRE header", &HeaderStack::gre, 0, 47},
-    {"gtpv1", "a GTP-U header", &HeaderStack::gtpv1, 0, -1},
-    {"gtpv2", "", nullptr, 0, -1},
-    {"arp", "an ARP message", &HeaderStack::arp, 0x0806, -1},
-    {"icmp", "an ICMP message", &HeaderStack::icmp, 0, 1},
-    {"icmpv6", "", nullptr, 0, 58},
-    {"ppp", "", nullptr, 0, -1},
-    {"igmpv1", "", nullptr, 0, 2},
-    {"mpls", "", nullptr, 0x8847, -1},
-    {"snmpv2c", "", nullptr, 0, -1},
-    {"rsvp", "", nullptr, 0, 46},
-    {"macsec", "", nullptr, 0x88e5, -1},
-    {"lacp", "", nullptr, 0x8809, -1},
-    {"ipv6_extension_header", "", nullptr, 0, -1},
-    {"cfm", "", nullptr, 0x8902, -1},
-}};
-
 void HeaderStack::read(Object &header) {
+  const std::span<const HeaderKind> kinds = header_kinds();
   std::vector<std::string_view> names;
   names.reserve(kinds.size());
-  for (const Kind &kind : kinds)
-    names.push_back(kind.name);
-  const Kind &kind = kinds[header.choice(names, 1)];
-  const std::string_view name = kind.name;
-  if (size() == 0 && name != "ethernet" && name != "custom" && name != "pfcpause" &&
-      name != "ethernetpause") {
+  for (const HeaderKind &each : kinds)
+    names.emplace_back(each.name);
+  const HeaderKind &kind = kinds[header.choice(names, 1)];
+  if (size() == 0 && !kind.first) {
     header.value(kind.name);
-    header.error(nullptr, {fmt::format("a frame does not start with {}", name),
+    header.error(nullptr, {fmt::format("a frame does not start with {}", kind.name),
                            "an ethernet header, or custom with the bytes of one"});
     return;
   }
-  if (!kind.read) {
+  if (kind.fields.empty()) {
     header.value(kind.name);
     header.error(kind.name, {"headers of this kind are not supported", "custom, with their bytes"});
     return;
   }
-  resolve(name);
+  resolve(&kind);
+  start_ = size();
+  any_flag_ = false;
+  if (const std::string_view name = kind.name; name == "ipv4" || name == "ipv6") {
+    l3_ = start_;
+    l3_is_ipv4_ = name == "ipv4";
+    route_end_.reset();
+    route_of_usids_ = false;
+  } else if (size() == 0 && (name == "pfcpause" || name == "ethernetpause")) {
+    made_.pauses = true;
+  }
   header.object(
-      kind.name, kind.what, [&](Object &object) { (this->*kind.read)(object); }, true);
-  last_ = name;
+      kind.name, kind.what, [&](Object &object) { fields(object, kind.fields); }, true);
+  end_of_header();
+  last_ = &kind;
+}
+
+void HeaderStack::end_of_header() {
+  if (words_) {
+    const HeaderField &field = *words_->field;
+    packet::set_bits(shape_.headers, words_->bit, field.bits,
+                     (size() - start_ - field.from) / field.unit);
+    words_.reset();
+  }
+  if (own_sum_)
+    checksums_[*own_sum_].to = size();
+  own_sum_.reset();
+}
+
+void HeaderStack::fields(Object &object, std::span<const HeaderField> fields) {
+  std::vector<std::string_view> choices;
+  for (const HeaderField &each : fields)
+    if (each.role == Role::Choice)
+      choices.emplace_back(each.key);
+  const size_t chosen = choices.empty() ? 0 : object.choice(choices, 0);
+  const auto choice = [&](const HeaderField &each) {
+    return each.role != Role::Choice || each.key == choices[chosen];
+  };
+  for (const HeaderField &each : fields)
+    if (choice(each))
+      field(object, each);
+}
+
+void HeaderStack::field(Object &object, const HeaderField &field) {
+  if (field.optional && !any_flag_) {
+    object.unused(field.key, "the flags before are 0");
+    return;
+  }
+  switch (field.role) {
+  case Role::Reserved:
+    put(field.otherwise, field.bits);
+    break;
+  case Role::Unused:
+    object.unused(field.key, field.why);
+    break;
+  case Role::Checksum:
+  case Role::SumOfHeader:
+    checksum(object, field);
+    break;
+  case Role::Flag: {
+    const Pattern flag = take(object, field);
+    any_flag_ = any_flag_ || flag.value != 0;
+    if (flag.variation)
+      object.error(field.key, {"it decides how long the header is, and may not vary", "one value"});
+    break;
+  }
+  case Role::Group:
+  case Role::Choice:
+    object.object(
+        field.key, field.key, [&](Object &group) { fields(group, field.inside); }, true);
+    break;
+  case Role::List:
+    if (const Json *list = object.value(field.key);
+        field.needed && (!list || !list->is_array() || list->empty()))
+      object.error(field.key, {"it needs at least one", "[{...}]"});
+    object.each(field.key, "an element", [&](Object &each) { fields(each, field.inside); });
+    break;
+  case Role::Special:
+    (this->*field.special)(object, field);
+    break;
+  case Role::Swapped:
+    swap(bits_, bits_ + field.bits, field.bits);
+    take(object, field);
+    break;
+  default:
+    automatic(object, field);
+  }
+}
+
+// A field whose automatic value depends on what else is there.
+void HeaderStack::automatic(Object &object, const HeaderField &field) {
+  const uint32_t at = bits_;
+  if (!take(object, field).automatic)
+    return;
+  switch (field.role) {
+  case Role::Length:
+    shape_.lengths.push_back({at / 8, start_ + field.from});
+    break;
+  case Role::Words:
+    words_ = Pending{at, &field};
+    break;
+  case Role::Count: {
+    const Json *list = object.value(field.of);
+    const size_t count = list && list->is_array() ? list->size() : 0;
+    packet::set_bits(shape_.headers, at, field.bits, count - std::min<size_t>(count, field.from));
+    break;
+  }
+  case Role::EtherType:
+  case Role::Protocol:
+  case Role::PppProtocol:
+  case Role::Bottom:
+    pending_ = Pending{at, &field};
+    break;
+  default:
+    break; // `otherwise`
+  }
 }
 
 // Appends a field, and returns its position.
@@ -74,64 +158,75 @@ uint32_t HeaderStack::put(const Pattern &pattern, uint32_t bits) {
     shape_.variations.push_back(*pattern.variation);
     shape_.variations.back().bit = at;
   }
+  for (const MetricTag &tag : pattern.tags)
+    made_.tags.push_back({tag.name, at + tag.bit, tag.bits});
   return at;
 }
 
-Pattern HeaderStack::take(Object &object, const Field &field) {
-  Pattern pattern = read_pattern(object, field);
+Pattern HeaderStack::take(Object &object, const HeaderField &field) {
+  Pattern pattern = read_pattern(object, {.key = field.key,
+                                          .bits = field.bits,
+                                          .otherwise = field.otherwise,
+                                          .notation = field.notation,
+                                          .automatic = field.automatic,
+                                          .random = field.random});
   put(pattern, field.bits);
   return pattern;
 }
 
-// An EtherType (16 bits) or protocol (8) that the next header may decide; returns its position.
-uint32_t HeaderStack::type(Object &object, const Field &field) {
-  const uint32_t at = bits_;
-  if (take(object, field).automatic)
-    pending_ = Pending{at, field.bits == 16, field.otherwise};
-  return at;
-}
-
-// `next`: "": there is none.
-void HeaderStack::resolve(std::string_view next) {
+// `next`: nullptr: there is none.
+void HeaderStack::resolve(const HeaderKind *next) {
   if (!pending_)
     return;
-  Wide value = pending_->otherwise;
-  for (const Kind &kind : kinds)
-    if (kind.name == next) {
-      if (pending_->ether && kind.ether)
-        value = kind.ether;
-      if (!pending_->ether && kind.protocol >= 0)
-        value = static_cast<Wide>(kind.protocol);
-    }
-  packet::set_bits(shape_.headers, pending_->bit, pending_->ether ? 16 : 8, value);
+  const HeaderField &field = *pending_->field;
+  Wide value = field.otherwise;
+  switch (field.role) {
+  case Role::EtherType:
+    value = next && next->ether ? next->ether : value;
+    break;
+  case Role::Protocol:
+    value = next && next->protocol >= 0 ? static_cast<Wide>(next->protocol) : value;
+    break;
+  case Role::PppProtocol:
+    value = next && next->ppp ? next->ppp : value;
+    break;
+  default: // Bottom
+    value = !next || next->name != std::string_view("mpls");
+  }
+  packet::set_bits(shape_.headers, pending_->bit, field.bits, value);
   pending_.reset();
 }
 
-// Appends a checksum over [from, to). `protocol`: that of its pseudo-header; 0: it has none.
-void HeaderStack::checksum(Object &object, const char *key, uint32_t from, uint32_t to,
-                           uint8_t protocol) {
-  const Checksum read = read_checksum(object, key);
+// Appends a checksum from the start of the header on.
+void HeaderStack::checksum(Object &object, const HeaderField &field) {
+  const Checksum read = read_checksum(object, field.key);
   const uint32_t at = size();
-  put(read.custom.value_or(0), 16);
+  put(read.custom.value_or(0), field.bits);
   if (read.custom)
     return;
-  packet::ChecksumField field{.at = at, .from = from, .to = to};
-  field.bad = read.bad;
-  if (protocol) {
+  packet::ChecksumField made{.at = at, .from = start_};
+  made.bad = read.bad;
+  if (field.role == Role::SumOfHeader)
+    own_sum_ = checksums_.size();
+  if (field.protocol) {
     if (!l3_) {
-      object.warning(key, "it is 0: there is no IP header before, whose addresses it counts");
+      object.warning(field.key, "it is 0: there is no IP header before, whose addresses it counts");
       return;
     }
-    field.addresses = *l3_ + (l3_is_ipv4_ ? 12 : 8);
-    field.addresses_of = l3_is_ipv4_ ? 8 : 32;
-    field.protocol = protocol;
-    field.never_zero = protocol == kUdp;
+    made.addresses = *l3_ + (l3_is_ipv4_ ? 12 : 8);
+    made.addresses_of = l3_is_ipv4_ ? 8 : 32;
+    made.destination = route_end_.value_or(0);
+    if (route_of_usids_)
+      object.warning(field.key, "it counts the destination that the frame has; a route of uSIDs "
+                                "ends at another one");
+    made.protocol = field.protocol;
+    made.never_zero = field.protocol == kUdp;
   }
-  checksums_.push_back(field);
+  checksums_.push_back(made);
 }
 
 void HeaderStack::finish() {
-  resolve("");
+  resolve(nullptr);
   if (shape_.icrc && !icrc_wanted_) {
     flow_.error("packet",
                 {"x_xdp_roce_icrc is in a header that is not the last", "an iCRC ends the frame"});

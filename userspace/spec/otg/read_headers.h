@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "otg/object.h"
+#include "otg/read_patterns.h"
 #include "packet/frame_shape.h"
 
 namespace xr::otg {
@@ -17,6 +18,7 @@ struct ReadHeaders {
     uint32_t a = 0, b = 0, bits = 0;
   };
   std::vector<Swap> swaps;
+  std::vector<MetricTag> tags;
   bool resolve_dst_mac = false; // ethernet.dst of the first header is automatic, and 0 for now
   bool pauses = false;          // the first header is pfcpause or ethernetpause
 };

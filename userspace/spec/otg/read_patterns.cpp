@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "otg/read_patterns.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 
@@ -197,16 +198,31 @@ Pattern read_choice(Object &object, const Field &field) {
     made.variation = read_random(object, field);
     break;
   }
-  object.unused("metric_tags", "metrics of tags are not supported");
+  made.tags = read_tags(object, field.bits);
   return made;
 }
 
 } // namespace
 
+std::vector<MetricTag> read_tags(Object &object, uint32_t bits) {
+  std::vector<MetricTag> tags;
+  object.each("metric_tags", "a metric tag", [&](Object &given) {
+    MetricTag tag{.name = given.needed_text("name")};
+    tag.bit = static_cast<uint32_t>(given.integer("offset", 0, std::max(bits, 1U) - 1, 0));
+    tag.bits = static_cast<uint32_t>(
+        given.integer("length", 1, std::max(bits, 1U), std::max(bits, 1U) - tag.bit));
+    if (tag.bit + tag.bits > bits)
+      given.error("length", {fmt::format("the field has {} bits", bits), "a smaller one"});
+    else
+      tags.push_back(tag);
+  });
+  return tags;
+}
+
 Pattern read_pattern(Object &header, const Field &field) {
   if (field.automatic == Automatic::Absent && !header.has(field.key)) {
     header.value(field.key);
-    return {.automatic = true};
+    return {.automatic = true, .value = field.otherwise};
   }
   Pattern made;
   header.object(

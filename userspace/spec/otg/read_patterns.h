@@ -28,14 +28,26 @@ struct Field {
   bool random = false;
 };
 
+// Bits of frames by whose values a flow is counted too; positions as in a FrameShape, or in the
+// field.
+struct MetricTag {
+  std::string name;
+  uint32_t bit = 0, bits = 0;
+  bool operator==(const MetricTag &) const = default;
+};
+
 struct Pattern {
   bool automatic = false;
   packet::Wide value = 0;                       // the first
   std::optional<packet::Variation> variation{}; // at bit 0; none: always `value`
+  std::vector<MetricTag> tags{};
 };
 
 // The pattern at field.key of `header`. Absent: the default, which is written there.
 Pattern read_pattern(Object &header, const Field &field);
+
+// metric_tags of a field with so many bits.
+std::vector<MetricTag> read_tags(Object &object, uint32_t bits);
 
 struct Checksum {
   bool bad = false;
