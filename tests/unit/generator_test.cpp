@@ -205,7 +205,7 @@ TEST_F(Server, KnowsItsPathsAndMethods) {
   EXPECT_EQ(ask("GET", "/capabilities/version").status, 200);
   EXPECT_EQ(ask("GET", "/config").body, "{}");
   EXPECT_EQ(ask("DELETE", "/config").status, 405);
-  EXPECT_EQ(ask("PATCH", "/config").status, 501);
+  EXPECT_EQ(ask("POST", "/config/append").status, 405);
   const http::Answer unknown = ask("GET", "/confg");
   EXPECT_EQ(unknown.status, 404);
   EXPECT_NE(unknown.body.find("/config"), std::string::npos) << unknown.body;
@@ -218,6 +218,8 @@ TEST_F(Server, RefusesWithoutAConfiguration) {
     EXPECT_EQ(answer.status, 400) << path;
     EXPECT_NE(answer.body.find("there is no configuration"), std::string::npos) << answer.body;
   }
+  for (const char *path : {"/config", "/config/append", "/config/delete"})
+    EXPECT_EQ(ask("PATCH", path).status, 400) << path;
 }
 
 TEST_F(Server, RefusesPortsOfOthersAndWhatIsNoJson) {

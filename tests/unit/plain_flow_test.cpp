@@ -6,6 +6,7 @@
 #include "requester/plain_receiver.h"
 
 #include <map>
+#include <numeric>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -74,6 +75,47 @@ TEST(PlainSchedule, PacketsASecondDoNotDrift) {
     EXPECT_EQ(source.counts(0).last_ns, sent.back().due);
     EXPECT_EQ(source.counts(0).slipped_ns, 0U);
   }
+}
+
+// 20 flows of 50 packets a second: one each millisecond, also after a stall.
+TEST(PlainSchedule, FlowsDoNotSendInStep) {
+  PlainSource source(std::vector(20, flow_of(50)));
+  std::vector<size_t> all(20);
+  std::iota(all.begin(), all.end(), 0);
+  source.start(all, kStart);
+  constexpr uint64_t kStall = kStart + 200'000'000;
+  std::vector<Sent> sent = drive(source, kStall);
+  EXPECT_EQ(sent.size(), 201U);
+  std::vector<packet::Outgoing> out(64);
+  const size_t late =
+      source.next(kStall + 47'000'000, out); // what is a whole interval late is lost
+  EXPECT_EQ(late, 21U); // flow 7 is due now, too
+  for (const Sent &each : drive(source, kStall + 500'000'000))
+    sent.push_back(each);
+  for (size_t i = 1; i < 201; i++)
+    EXPECT_EQ(sent[i].due - sent[i - 1].due, 1'000'000U);
+  for (size_t i = 202; i < sent.size(); i++)
+    EXPECT_EQ(sent[i].due - sent[i - 1].due, 1'000'000U);
+  uint64_t slipped = 0;
+  for (const size_t flow : all)
+    slipped += source.counts(flow).slipped_ns;
+  EXPECT_EQ(slipped % 20'000'000, 0U);
+  EXPECT_GT(slipped, 0U);
+}
+
+TEST(PlainSchedule, AStartThatIsAskedForIsKept) {
+  PlainFlow delayed = flow_of(50), one = flow_of(1);
+  delayed.span.delay = {.value = 3000, .bytes = false};
+  one.span.kind = FrameSpan::Kind::Packets;
+  one.span.packets = 1;
+  PlainSource source({flow_of(50), delayed, one, flow_of(50)});
+  source.start(std::vector<size_t>{0, 1, 2, 3}, kStart);
+  const auto sent = drive(source, kStart + 19'000'000);
+  ASSERT_EQ(sent.size(), 4U);
+  EXPECT_EQ(sent[0].due, kStart);
+  EXPECT_EQ(sent[1].due, kStart);
+  EXPECT_EQ(sent[2].due, kStart + 3000);
+  EXPECT_EQ(sent[3].due, kStart + 15'000'000);
 }
 
 TEST(PlainSchedule, BitsAreOfLayer2AndPercentOfLayer1) {

@@ -74,10 +74,13 @@ PlainSource::Flow::Flow(PlainFlow from)
 }
 
 PlainSource::PlainSource(std::vector<PlainFlow> flows, uint64_t to_stamps) : to_stamps_(to_stamps) {
-  for (PlainFlow &flow : flows) {
-    make_room(flow);
-    flows_.emplace_back(std::move(flow));
-  }
+  for (PlainFlow &flow : flows)
+    add(std::move(flow));
+}
+
+void PlainSource::add(PlainFlow flow) {
+  make_room(flow);
+  flows_.emplace_back(std::move(flow));
 }
 
 void PlainSource::make_room(const PlainFlow &flow) {
@@ -93,6 +96,39 @@ void PlainSource::replace(size_t index, PlainFlow with) {
   flows_[index] = std::move(made);
 }
 
+void PlainSource::update(size_t index, PlainFlow with, uint64_t now) {
+  const Flow &old = flows_[index];
+  if (old.counts.state == PlainState::Stopped)
+    return replace(index, std::move(with));
+  make_room(with);
+  Flow made(std::move(with));
+  made.counts = old.counts;
+  made.epoch = old.epoch;
+  made.due = old.due;
+  made.end = old.end;
+  made.last_due = old.last_due;
+  made.due_part = old.due_part;
+  made.in_burst = old.in_burst;
+  made.bursts = old.bursts;
+  made.paused_at = old.paused_at;
+  const bool paused = old.counts.state == PlainState::Paused;
+  const bool between = made.plan.span.kind == FrameSpan::Kind::Bursts && !made.in_burst;
+  const uint64_t at = paused ? made.paused_at : now;
+  flows_[index] = std::move(made);
+  Flow &flow = flows_[index];
+  if (!flow.rate) {
+    flow.due = kNever;
+  } else if (flow.counts.frames && !between) {
+    const uint32_t size = flow.plan.sizes.of(flow.counts.frames - 1);
+    flow.due = std::max(at, flow.last_due + static_cast<uint64_t>(after(flow, size) >> 32));
+  } else if (flow.due == kNever) {
+    flow.due = at;
+  }
+  if (!paused)
+    enqueue(index);
+  forget_stale();
+}
+
 void PlainSource::start(size_t index, uint64_t now) {
   Flow &flow = flows_[index];
   const FrameSpan &span = flow.plan.span;
@@ -106,6 +142,20 @@ void PlainSource::start(size_t index, uint64_t now) {
   flow.in_burst = flow.bursts = 0;
   enqueue(index);
   forget_stale();
+}
+
+void PlainSource::start(std::span<const size_t> which, uint64_t now) {
+  for (size_t i = 0; i < which.size(); i++) {
+    Flow &flow = flows_[which[i]];
+    const FrameSpan &span = flow.plan.span;
+    const bool given = span.delay.ns(flow.plan.line_bits) || !flow.rate ||
+                       (span.kind == FrameSpan::Kind::Packets && span.packets == 1);
+    const uint64_t phase =
+        given
+            ? 0
+            : static_cast<uint64_t>((after(flow, flow.plan.sizes.of(0)) * i / which.size()) >> 32);
+    start(which[i], now + phase);
+  }
 }
 
 void PlainSource::stop(size_t index) {
@@ -179,6 +229,7 @@ void PlainSource::advance(Flow &flow, uint32_t size) {
     if (flow.plan.line_bits)
       wait += interval((size + packet::kPreambleBytes) * Wide{8}, flow.plan.line_bits);
   }
+  flow.last_due = flow.due;
   wait += flow.due_part;
   flow.due_part = static_cast<uint32_t>(wait);
   flow.due += static_cast<uint64_t>(wait >> 32);
@@ -216,7 +267,10 @@ size_t PlainSource::next(uint64_t now, std::span<packet::Outgoing> out) {
     if (entry.epoch != flow.epoch)
       continue;
     if (flow.due != kNever && flow.due + kPatienceNs < now) {
-      const uint64_t late = now - kPatienceNs - flow.due;
+      uint64_t late = now - kPatienceNs - flow.due;
+      const Wide every =
+          std::max<Wide>(1, after(flow, flow.plan.sizes.of(flow.counts.frames)) >> 32);
+      late -= static_cast<uint64_t>(late % every); // the phase remains
       flow.due += late;
       flow.counts.slipped_ns += late;
     }

@@ -39,7 +39,7 @@ struct PlainCounts {
 
 class PlainSource : public packet::Source {
 public:
-  // A schedule that is late by more than this loses the rest.
+  // A schedule that is late by more than this loses the whole intervals of the rest.
   static constexpr uint64_t kPatienceNs = 1'000'000;
 
   // Flows that pass check_plain(). All are stopped. Stamps have `now` plus `to_stamps`: from the
@@ -48,6 +48,9 @@ public:
 
   // From its first frame, with counts of 0.
   void start(size_t flow, uint64_t now);
+  // Flows one of whose frames is not due with those of the others: flow i of n starts i/n of its
+  // interval later, but for a flow with a delay or with one frame, which says when it starts.
+  void start(std::span<const size_t> flows, uint64_t now);
   void stop(size_t flow);
   // A time that it is paused for does not count for its duration. Only a started flow is paused,
   // only a paused one resumed.
@@ -55,6 +58,10 @@ public:
   void resume(size_t flow, uint64_t now);
   // The frames of a stopped flow from its next start on. Its counts stay.
   void replace(size_t flow, PlainFlow with);
+  // Other frames, sizes and rate, of a flow that runs, too: its next frame is due by the new rate
+  // after the last one, and what it sent counts for its duration.
+  void update(size_t flow, PlainFlow with, uint64_t now);
+  void add(PlainFlow flow); // stopped
   const PlainCounts &counts(size_t flow) const { return flows_[flow].counts; }
   // Whether any frame of it has a stamp, so that PlainReceiver counts it.
   bool stamped(size_t flow) const;
@@ -72,6 +79,7 @@ private:
     PlainCounts counts;
     uint64_t rate = 0;         // of units a second
     uint64_t due = 0, end = 0; // end: of its duration
+    uint64_t last_due = 0;     // of the frame before
     uint64_t due_part = 0;     // of a ns, in units of 2^-32
     uint64_t in_burst = 0, bursts = 0;
     uint64_t paused_at = 0;

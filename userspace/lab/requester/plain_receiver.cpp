@@ -11,6 +11,11 @@ namespace xr::requester {
 PlainReceiver::PlainReceiver(size_t flows, std::vector<Unstamped> unstamped)
     : flows_(flows), unstamped_(std::move(unstamped)) {}
 
+void PlainReceiver::expect(size_t flows, std::vector<Unstamped> unstamped) {
+  flows_.resize(flows);
+  unstamped_ = std::move(unstamped);
+}
+
 void PlainReceiver::clear(size_t flow) { flows_[flow] = {}; }
 
 // The sequence of the stamp has 32 bits: of the numbers with these, the one that is nearest to what

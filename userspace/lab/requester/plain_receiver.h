@@ -49,6 +49,8 @@ public:
   // Flows have the numbers 0 to flows - 1 in their stamps.
   explicit PlainReceiver(size_t flows, std::vector<Unstamped> unstamped = {});
 
+  // More flows, from now on; the counts of those before stay.
+  void expect(size_t flows, std::vector<Unstamped> unstamped);
   // False: it is of none of these flows.
   bool receive(uint64_t now, std::span<const uint8_t> frame);
   const PlainReceived &counts(size_t flow) const { return flows_[flow].counts; }

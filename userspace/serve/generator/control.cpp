@@ -88,7 +88,8 @@ Generator::Chosen Generator::choose(const std::vector<std::string> &names, Objec
   for (const otg::StatefulFlow &flow : setup_->config.flows)
     known.insert(flow.name);
   for (const otg::PlainFlow &flow : setup_->config.plain_flows)
-    known.insert(flow.name);
+    if (!flow.removed)
+      known.insert(flow.name);
   const std::vector<std::string_view> all(known.begin(), known.end());
   std::set<std::string_view> wanted;
   for (const std::string &name : names)
@@ -108,7 +109,8 @@ Generator::Chosen Generator::choose(const std::vector<std::string> &names, Objec
         chosen.flows.push_back(plan.flows[place]);
       }
     for (size_t place = 0; place < plan.plain_flows.size(); place++)
-      if (is_wanted(setup_->config.plain_flows[plan.plain_flows[place]].name)) {
+      if (const otg::PlainFlow &flow = setup_->config.plain_flows[plan.plain_flows[place]];
+          !flow.removed && is_wanted(flow.name)) {
         chosen.places[port].plain.push_back(place);
         chosen.plain.push_back(plan.plain_flows[place]);
       }

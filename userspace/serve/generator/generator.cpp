@@ -18,9 +18,9 @@ using namespace std::chrono_literals;
 const Generator::Route Generator::kRoutes[] = {
     {"POST", "/config", &Generator::set_config},
     {"GET", "/config", &Generator::get_config},
-    {"PATCH", "/config", &Generator::not_yet},
-    {"PATCH", "/config/append", &Generator::not_yet},
-    {"PATCH", "/config/delete", &Generator::not_yet},
+    {"PATCH", "/config", &Generator::update_config},
+    {"PATCH", "/config/append", &Generator::append_config},
+    {"PATCH", "/config/delete", &Generator::delete_config},
     {"POST", "/control/state", &Generator::set_state},
     {"POST", "/control/action", &Generator::act},
     {"POST", "/monitor/metrics", &Generator::metrics},
@@ -87,10 +87,6 @@ http::Answer Generator::answer(const http::Request &request) {
     paths.emplace_back(route.path);
   return failure(404, {fmt::format("there is no {}", otg::shown(Json(request.path))),
                        parse::hint_from(request.path, paths)});
-}
-
-http::Answer Generator::not_yet(const std::string &) {
-  return failure(501, {"changes of a configuration are not supported", "POST /config replaces it"});
 }
 
 http::Answer Generator::version(const std::string &) {

@@ -63,7 +63,9 @@ private:
 
   http::Answer set_config(const std::string &body);
   http::Answer get_config(const std::string &body);
-  http::Answer not_yet(const std::string &body);
+  http::Answer update_config(const std::string &body);
+  http::Answer append_config(const std::string &body);
+  http::Answer delete_config(const std::string &body);
   http::Answer set_state(const std::string &body);
   http::Answer act(const std::string &body);
   http::Answer metrics(const std::string &body);
@@ -71,6 +73,8 @@ private:
   http::Answer capture(const std::string &body);
   http::Answer version(const std::string &body);
 
+  Status take_appended(size_t first);
+  void remove_flows(size_t first);
   Status open_ports(Setup &setup);
   void close_ports();
   // `errors`: of flows that a port cannot send; `warnings`: neighbours that did not answer.

@@ -263,8 +263,9 @@ std::string Generator::flow_metrics(Object &request) {
     const std::vector<size_t> &flows = setup_->plan.ports[port].plain_flows;
     for (size_t place = 0; place < flows.size(); place++) {
       const otg::PlainFlow &flow = config.plain_flows[flows[place]];
-      known.emplace_back(flow.name);
-      if (!flow.enabled)
+      if (!flow.removed)
+        known.emplace_back(flow.name);
+      if (!flow.enabled || flow.removed)
         continue;
       const Key key{flow.name, flow.tx_port, flow.rx_ports};
       PlainRow &sum = sums[key];

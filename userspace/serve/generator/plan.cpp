@@ -391,6 +391,25 @@ Result<std::vector<requester::PlainFlow>> plain_flows(const Config &config, cons
   return all;
 }
 
+void add_plain(const Config &config, Plan &plan, size_t first) {
+  for (size_t i = first; i < config.plain_flows.size(); i++) {
+    const otg::PlainFlow &flow = config.plain_flows[i];
+    plan.ports[flow.tx_port].plain_flows.push_back(i);
+    for (const size_t port : flow.rx_ports)
+      plan.ports[port].request.all_frames = true;
+    for (const Pair &pair : flow.pairs) {
+      const auto way = device_way(config, pair);
+      if (!way || !flow.resolve_dst_mac)
+        continue;
+      const NextHop hop = next_hop(config, way->first, config.interfaces[way->second].address);
+      auto &hops = plan.ports[port_of_interface(config, hop.interface)].next_hops;
+      if (std::ranges::none_of(hops,
+                               [&](const NextHop &each) { return !(each < hop) && !(hop < each); }))
+        hops.push_back(hop);
+    }
+  }
+}
+
 Plan make_plan(const Config &config, const std::string &netns) {
   Plan plan;
   plan.qps.resize(config.qps.size());
@@ -413,21 +432,13 @@ Plan make_plan(const Config &config, const std::string &netns) {
   for (const otg::Capture &capture : config.captures)
     for (const size_t port : capture.ports)
       plan.ports[port].request.all_frames = true;
-  for (size_t i = 0; i < config.plain_flows.size(); i++) {
-    const otg::PlainFlow &flow = config.plain_flows[i];
-    plan.ports[flow.tx_port].plain_flows.push_back(i);
-    for (const size_t port : flow.rx_ports)
-      plan.ports[port].request.all_frames = true;
-    for (const Pair &pair : flow.pairs)
-      if (const auto way = device_way(config, pair); way && flow.resolve_dst_mac)
-        asked.insert(next_hop(config, way->first, config.interfaces[way->second].address));
-  }
   for (size_t i = 0; i < config.interfaces.size(); i++)
     if (const otg::Interface &own = config.interfaces[i];
         !is_unspecified(own.gateway) && own.gateway != own.address)
       asked.insert({i, own.gateway});
   for (const NextHop &hop : asked)
     plan.ports[port_of_interface(config, hop.interface)].next_hops.push_back(hop);
+  add_plain(config, plan, 0);
   return plan;
 }
 

@@ -53,6 +53,9 @@ std::pair<std::string, std::string> netns_and_ifname(const std::string &location
 // `netns`: of locations without one.
 Plan make_plan(const otg::Config &config, const std::string &netns);
 
+// Plans the plain flows from `first` on, which were added to the configuration.
+void add_plain(const otg::Config &config, Plan &plan, size_t first);
+
 // The MAC of a port of the configuration.
 using MacOf = std::function<packet::Mac(size_t port)>;
 

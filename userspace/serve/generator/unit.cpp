@@ -81,6 +81,7 @@ Result<std::unique_ptr<Unit>> Unit::open(const otg::Config &config, const Plan &
   std::unique_ptr<Unit> unit(new Unit(config, plan, number));
   endpoint::StationRequest request = plan.ports[number].request;
   request.attach = attach;
+  unit->takes_all_ = request.all_frames;
   unit->list_arriving();
   unit->run_ = XR_TRY(open_port(std::move(request)));
   return unit;
@@ -109,7 +110,8 @@ std::vector<requester::PlainReceiver::Unstamped> Unit::unstamped() const {
   std::vector<requester::PlainReceiver::Unstamped> all;
   for (size_t i = 0; i < config_.plain_flows.size(); i++) {
     const otg::PlainFlow &flow = config_.plain_flows[i];
-    if (flow.unstamped && std::ranges::find(flow.rx_ports, number_) != flow.rx_ports.end())
+    if (flow.unstamped && !flow.removed &&
+        std::ranges::find(flow.rx_ports, number_) != flow.rx_ports.end())
       all.push_back(
           {i, packet::HeaderMatch(flow.frame, !flow.resolve_dst_mac && !flow.resolve_src_mac)});
   }
@@ -126,6 +128,52 @@ Status Unit::set_flows(const MacOf &mac_of) {
           std::move(plain), requester::PlainReceiver(config_.plain_flows.size(), unstamped())));
   });
   return {};
+}
+
+Status Unit::update_plain(const std::vector<size_t> &flows, const MacOf &mac_of) {
+  auto plain = XR_TRY(plain_flows(config_, plan_, number_, run_->line_bits(), macs_, mac_of));
+  const std::vector<size_t> &own = plan_.ports[number_].plain_flows;
+  run_->call([&](station::Station &station, const EngineCounts &engine) {
+    for (size_t place = 0; place < own.size(); place++)
+      if (std::ranges::find(flows, own[place]) != flows.end())
+        station.plain()->source().update(place, std::move(plain[place]), engine.now_ns);
+  });
+  update_unstamped();
+  return {};
+}
+
+Status Unit::add_plain(size_t first, const MacOf &mac_of) {
+  auto plain = XR_TRY(plain_flows(config_, plan_, number_, run_->line_bits(), macs_, mac_of));
+  const std::vector<size_t> &own = plan_.ports[number_].plain_flows;
+  run_->call([&](station::Station &station, const EngineCounts &) {
+    if (!station.plain())
+      station.set_plain(std::make_unique<station::PlainPort>(std::vector<requester::PlainFlow>(),
+                                                             requester::PlainReceiver(0)));
+    for (size_t place = 0; place < own.size(); place++)
+      if (own[place] >= first)
+        station.plain()->source().add(std::move(plain[place]));
+    station.plain()->receiver().expect(config_.plain_flows.size(), unstamped());
+  });
+  return {};
+}
+
+void Unit::update_unstamped() {
+  run_->call([&](station::Station &station, const EngineCounts &) {
+    if (station.plain())
+      station.plain()->receiver().expect(config_.plain_flows.size(), unstamped());
+  });
+}
+
+bool Unit::is_busy() {
+  sample_in();
+  sample_out();
+  return std::ranges::any_of(now().sent,
+                             [](const Sent &sent) {
+                               return sent.state != station::FlowState::Stopped || sent.busy;
+                             }) ||
+         std::ranges::any_of(now().plain_sent, [](const requester::PlainCounts &sent) {
+           return sent.state != requester::PlainState::Stopped;
+         });
 }
 
 Status Unit::start_protocols(const MacOf &mac_of) {
@@ -168,8 +216,8 @@ void Unit::start(const Places &places, uint64_t at_ns) {
   run_->call([&](station::Station &station, const EngineCounts &) {
     station.expect_start(at_ns);
     station.start(places.flows, at_ns);
-    for (const size_t place : places.plain)
-      station.plain()->source().start(place, at_ns);
+    if (station.plain())
+      station.plain()->source().start(places.plain, at_ns);
   });
   samples_.assign(1, {});
 }

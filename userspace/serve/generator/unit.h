@@ -79,6 +79,14 @@ public:
 
   // The flows of the port, all stopped, when all ports are open. Error: one that it cannot send.
   Status set_flows(const MacOf &mac_of);
+  // The rates and sizes of these plain flows of the configuration changed, or those from `first` on
+  // were added. Error: a flow that the port cannot send.
+  Status update_plain(const std::vector<size_t> &flows, const MacOf &mac_of);
+  Status add_plain(size_t first, const MacOf &mac_of);
+  // By whose headers frames without a stamp are known.
+  void update_unstamped();
+  bool takes_all_frames() const { return takes_all_; }
+  bool is_busy(); // a flow is started, or its last packets are not acknowledged
   // Asks for the MACs of next hops that are not known, and gives the flows their paths from their
   // next start on.
   Status start_protocols(const MacOf &mac_of);
@@ -122,7 +130,7 @@ private:
   std::vector<size_t> arriving_;
   packet::PeerMap<size_t> by_connection_{SIZE_MAX}; // place in arriving_
   HopMacs macs_;
-  bool protocols_ = false;
+  bool protocols_ = false, takes_all_ = false;
   std::deque<Sample> samples_{1}; // oldest first; the last is the newest
 };
 

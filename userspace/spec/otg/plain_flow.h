@@ -12,12 +12,16 @@
 
 namespace xr::otg {
 
+// Those that a configuration may have: stamps have 16 bits for them.
+inline constexpr size_t kMostPlainFlows = 1U << 16;
+
 // One direction of a flow between one transmitting port and its receivers. A flow of tx_rx.device
 // is one of these for each transmitting port, and one for each on the way back, all with the flow's
 // name; those of one direction share its rate (but a percentage, which is of each port) and its
 // packets.
 struct PlainFlow {
   std::string name;
+  bool removed = false;         // since the configuration was set
   size_t tx_port = 0;           // an index in Config::ports
   std::vector<size_t> rx_ports; // empty: none is named, and nothing is counted on arrival
   // Of tx_rx.device: names of an Ethernet or an interface, that of the sender first. Frame n is of

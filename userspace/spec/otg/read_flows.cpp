@@ -394,9 +394,8 @@ void read_flow(Object &flow, Config &config, std::set<std::string> &names) {
 
 } // namespace
 
-void read_flows(Object &root, Config &config) {
-  std::set<std::string> names;
-  root.each("flows", "a flow", [&](Object &flow) { read_flow(flow, config, names); });
+void read_flows(Object &root, Config &config, std::set<std::string> taken) {
+  root.each("flows", "a flow", [&](Object &flow) { read_flow(flow, config, taken); });
   check_headers(root, config);
 }
 
