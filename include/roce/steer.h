@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /*
  * Decides which frames go to a userspace endpoint: RoCE packets and neighbour messages (ARP, RFC
- * 826; neighbour discovery, RFC 4861). All other frames go to the host, unless it takes them all.
+ * 826; neighbour discovery, RFC 4861; echo messages, RFC 792 and 4443). All other frames go to the
+ * host, unless it takes them all.
  */
 #ifndef ROCE_STEER_H
 #define ROCE_STEER_H
@@ -12,6 +13,11 @@
 #define ROCE_ARP_LEN 28
 #define ROCE_ARP_TARGET 24
 #define ROCE_IPPROTO_ICMPV6 58
+#define ROCE_IPPROTO_ICMP 1
+#define ROCE_ICMP_REPLY 0
+#define ROCE_ICMP_REQUEST 8
+#define ROCE_ICMPV6_REQUEST 128
+#define ROCE_ICMPV6_REPLY 129
 #define ROCE_ND_SOLICITATION 135
 #define ROCE_ND_ADVERTISEMENT 136
 #define ROCE_ND_LEN 24 /* up to the end of the target's address */
@@ -54,8 +60,11 @@ static ROCE_INLINE int roce_steer_ipv6(const __u8 *ip, const __u8 *end, __u16 po
     return ROCE_STEER_NEIGHBOURS;
   }
   roce_endpoint6(ip + 24, to);
-  if (ip[6] == ROCE_IPPROTO_ICMPV6 && next[0] == ROCE_ND_ADVERTISEMENT)
-    return ROCE_STEER_NEIGHBOURS;
+  if (ip[6] == ROCE_IPPROTO_ICMPV6)
+    return next[0] == ROCE_ND_ADVERTISEMENT || next[0] == ROCE_ICMPV6_REQUEST ||
+                   next[0] == ROCE_ICMPV6_REPLY
+               ? ROCE_STEER_NEIGHBOURS
+               : 0;
   return ip[6] == ROCE_IPPROTO_UDP && roce_load16(next + 2) == port_be ? ROCE_STEER_ROCE : 0;
 }
 
@@ -68,11 +77,13 @@ static ROCE_INLINE int roce_steer_ipv4(const __u8 *ip, const __u8 *end, __u16 po
   if (roce_load16(ip + 6) & roce_swap16(0x3fff)) /* fragments */
     return 0;
   header = (ip[0] & 15) * 4;
-  if (ip[9] != ROCE_IPPROTO_UDP || header < ROCE_IPV4_LEN || ip + header + ROCE_UDP_LEN > end ||
-      roce_load16(ip + header + 2) != port_be)
+  if (header < ROCE_IPV4_LEN || ip + header + ROCE_UDP_LEN > end)
     return 0;
   roce_endpoint4(ip + 16, to);
-  return ROCE_STEER_ROCE;
+  if (ip[9] == ROCE_IPPROTO_ICMP)
+    return ip[header] == ROCE_ICMP_REQUEST || ip[header] == ROCE_ICMP_REPLY ? ROCE_STEER_NEIGHBOURS
+                                                                            : 0;
+  return ip[9] == ROCE_IPPROTO_UDP && roce_load16(ip + header + 2) == port_be ? ROCE_STEER_ROCE : 0;
 }
 
 /*

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "packet/cm.h"
+#include "packet/echo.h"
 #include "packet/icrc.h"
 #include "packet/neighbour.h"
 #include "packet/stamp.h"
@@ -101,12 +102,18 @@ bool Responder::State::is_mine(const roce_packet &packet) {
 }
 
 void Responder::State::answer_neighbour(std::span<const uint8_t> frame) {
+  const auto mac_of = [this](const packet::Address &address) {
+    return options.mac_of ? options.mac_of(address) : options.mac;
+  };
   const auto question = packet::question_about(addresses_, frame);
-  if (!question)
+  if (!question) {
+    const auto echo = packet::parse_echo(frame);
+    if (echo && echo->request && std::ranges::binary_search(addresses_, echo->dst))
+      enqueue(packet::echo_reply(*echo, mac_of(echo->dst)));
     return;
+  }
   (packet::is_mapped(question->target) ? counts.arp : counts.nd)++;
-  enqueue(packet::neighbour_answer(*question, options.mac_of ? options.mac_of(question->target)
-                                                             : options.mac));
+  enqueue(packet::neighbour_answer(*question, mac_of(question->target)));
 }
 
 // Whether another one has its connection: that gets it, and counts it.

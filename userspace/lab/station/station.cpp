@@ -43,6 +43,10 @@ void Station::receive(uint64_t now, std::span<const uint8_t> frame, roce_class c
   const bool of_flow = plain_ && plain_->receive(now, frame);
   if (class_ == ROCE_CLASS_OTHER && !of_flow)
     receive_neighbour(frame);
+  if (class_ == ROCE_CLASS_OTHER && pings_.receive(frame))
+    return;
+  if (of_flow && packet::parse_echo(frame)) // of a flow between devices: nobody asks
+    return;
   if (roce_is_roce(class_) && packet.info & ROCE_OP_RESPONSE)
     answered(now, frame, class_, packet);
   if (!options_.responder.addresses.empty()) // else it would answer for all
@@ -83,6 +87,7 @@ size_t Station::take(packet::Source &source, uint64_t now, std::span<packet::Out
 // Answers and requests are first in turn.
 size_t Station::next(uint64_t now, std::span<packet::Outgoing> out) {
   size_t count = take(neighbours_, now, out, 0);
+  count = take(pings_, now, out, count);
   if (answers_first_)
     count = take(responder_, now, out, count);
   const size_t before = count;
@@ -103,7 +108,7 @@ size_t Station::next(uint64_t now, std::span<packet::Outgoing> out) {
 }
 
 uint64_t Station::wake_at() const {
-  uint64_t at = std::min(responder_.wake_at(), neighbours_.wake_at());
+  uint64_t at = std::min({responder_.wake_at(), neighbours_.wake_at(), pings_.wake_at()});
   for (const std::unique_ptr<Run> &run : runs_)
     at = std::min(at, std::max(run->at, run->source->wake_at()));
   if (plain_)

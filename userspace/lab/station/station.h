@@ -17,6 +17,7 @@
 #include "responder/responder.h"
 #include "station/frame_record.h"
 #include "station/neighbours.h"
+#include "station/pings.h"
 #include "station/plain_port.h"
 
 namespace xr::station {
@@ -93,6 +94,7 @@ public:
 
   responder::Responder &responder() { return responder_; }
   Neighbours &neighbours() { return neighbours_; }
+  Pings &pings() { return pings_; }
   const NeighbourFrames &neighbour_frames() const { return neighbour_frames_; }
   uint64_t stray() const { return stray_; } // answers for no flow
 
@@ -122,6 +124,7 @@ private:
   StationOptions options_;
   responder::Responder responder_;
   Neighbours neighbours_;
+  Pings pings_;
   NeighbourFrames neighbour_frames_;
   std::vector<Flow> flows_;
   std::vector<std::unique_ptr<Run>> runs_; // oldest first

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// POST /control/state and /control/action.
+// POST /control/state.
 #include <algorithm>
 #include <set>
 
@@ -51,13 +51,6 @@ http::Answer Generator::set_state(const std::string &body) {
   });
   object.done();
   return findings.ok() ? success(findings.all_warnings()) : failures(400, findings.all_errors());
-}
-
-http::Answer Generator::act(const std::string &body) {
-  Findings findings;
-  if (parsed(body, findings, "{\"choice\": \"protocol\", ...}"); !findings.ok())
-    return failures(400, findings.all_errors());
-  return failure(501, {"actions (ping, reboot) are not supported", ""});
 }
 
 std::vector<size_t> Generator::choose_ports(const std::vector<std::string> &names,

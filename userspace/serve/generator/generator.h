@@ -95,6 +95,8 @@ private:
   void set_port(otg::Object &object);
   void set_link(otg::Object &object);
   void set_capture(otg::Object &object);
+  Json ping(otg::Object &object, bool ipv4);
+  std::optional<size_t> interface_of(const std::string &name, bool ipv4) const;
   const otg::Capture *capture_of(size_t port) const; // the first
   station::RecordOptions record_options(size_t port) const;
   Chosen choose(const std::vector<std::string> &names, otg::Object &object) const;

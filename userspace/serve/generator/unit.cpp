@@ -2,6 +2,8 @@
 #include "generator/unit.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -10,6 +12,8 @@
 #include "responder/responder.h"
 
 namespace xr::generator {
+
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -155,6 +159,52 @@ Status Unit::add_plain(size_t first, const MacOf &mac_of) {
     station.plain()->receiver().expect(config_.plain_flows.size(), unstamped());
   });
   return {};
+}
+
+bool Unit::is_hosts(const Address &address) const {
+  const auto &all = run_->port().addresses;
+  return !takes_all_ && std::ranges::find(all, address) != all.end();
+}
+
+std::vector<bool> Unit::ping(const std::vector<std::pair<size_t, Address>> &from_to) {
+  std::vector<station::NeighbourQuestion> questions;
+  std::vector<packet::Path> paths;
+  for (const auto &[interface, to] : from_to) {
+    const packet::Path path = path_of(config_, interface, run_->port().mac);
+    questions.push_back(
+        {path.src, next_hop(config_, interface, to).address, path.src_mac, path.tags});
+    paths.push_back(path);
+  }
+  const auto macs = run_->resolve(questions);
+  std::vector<packet::EchoMessage> requests;
+  std::vector<size_t> which;
+  for (size_t i = 0; i < paths.size(); i++) {
+    const NextHop hop = next_hop(config_, from_to[i].first, from_to[i].second);
+    const auto mac = macs[i] ? macs[i] : mac_of(hop);
+    if (!mac)
+      continue;
+    requests.push_back({.request = true,
+                        .src_mac = paths[i].src_mac,
+                        .dst_mac = *mac,
+                        .src = paths[i].src,
+                        .dst = from_to[i].second,
+                        .tags = paths[i].tags});
+    which.push_back(i);
+  }
+  std::vector<bool> answered(from_to.size());
+  run_->call([&](station::Station &station, const EngineCounts &) {
+    station.pings().ask(std::move(requests));
+  });
+  for (bool settled = false; !settled && !run_->failure();) {
+    run_->call([&](station::Station &station, const EngineCounts &engine) {
+      settled = station.pings().settled(engine.now_ns);
+      for (size_t i = 0; i < which.size(); i++)
+        answered[which[i]] = station.pings().answered(i);
+    });
+    if (!settled)
+      std::this_thread::sleep_for(2ms);
+  }
+  return answered;
 }
 
 void Unit::update_unstamped() {

@@ -85,6 +85,10 @@ public:
   Status add_plain(size_t first, const MacOf &mac_of);
   // By whose headers frames without a stamp are known.
   void update_unstamped();
+  // Whether the host answers for this address of the port.
+  bool is_hosts(const Address &address) const;
+  // Which of these interfaces' echo requests are answered.
+  std::vector<bool> ping(const std::vector<std::pair<size_t, Address>> &from_to);
   bool takes_all_frames() const { return takes_all_; }
   bool is_busy(); // a flow is started, or its last packets are not acknowledged
   // Asks for the MACs of next hops that are not known, and gives the flows their paths from their

@@ -253,9 +253,10 @@ http::Answer Generator::delete_config(const std::string &body) {
   for (const auto &unit : setup_->units)
     unit->update_unstamped();
   Json &flows = setup_->json["flows"];
-  flows.erase(std::remove_if(flows.begin(), flows.end(),
-                             [&](const Json &flow) { return wanted.contains(flow["name"]); }),
-              flows.end());
+  if (flows.is_array())
+    flows.erase(std::remove_if(flows.begin(), flows.end(),
+                               [&](const Json &flow) { return wanted.contains(flow["name"]); }),
+                flows.end());
   return success(findings.all_warnings());
 }
 
