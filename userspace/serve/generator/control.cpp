@@ -108,11 +108,15 @@ Generator::Chosen Generator::choose(const std::vector<std::string> &names, Objec
         chosen.flows.push_back(plan.flows[place]);
       }
     for (size_t place = 0; place < plan.plain_flows.size(); place++)
-      if (is_wanted(setup_->config.plain_flows[plan.plain_flows[place]].name)) {
+      if (const otg::PlainFlow &flow = setup_->config.plain_flows[plan.plain_flows[place]];
+          !flow.tx_lag && is_wanted(flow.name)) {
         chosen.places[port].plain.push_back(place);
         chosen.plain.push_back(plan.plain_flows[place]);
       }
   }
+  for (size_t i = 0; i < setup_->lags->flows(); i++)
+    if (is_wanted(setup_->lags->name(i)))
+      chosen.of_lags.push_back(i);
   return chosen;
 }
 
@@ -134,6 +138,13 @@ void Generator::set_traffic(Object &object, Findings &findings) {
         (setup_->units[i].get()->*(state == kStop    ? &Unit::stop
                                    : state == kPause ? &Unit::pause
                                                      : &Unit::resume))(chosen.places[i]);
+    for (const size_t flow : chosen.of_lags)
+      if (state == kStop)
+        setup_->lags->stop(flow);
+      else if (state == kPause)
+        setup_->lags->pause(flow, options_.now());
+      else
+        setup_->lags->resume(flow, options_.now());
   });
 }
 
@@ -158,6 +169,9 @@ void Generator::leave_out_started(Chosen &chosen) {
     for (const size_t place : places.plain)
       chosen.plain.push_back(plan.plain_flows[place]);
   }
+  std::erase_if(chosen.of_lags, [&](size_t flow) {
+    return setup_->lags->state(flow) != requester::PlainState::Stopped;
+  });
 }
 
 void Generator::start_flows(Chosen chosen, Object &object) {
@@ -188,6 +202,14 @@ void Generator::start_flows(Chosen chosen, Object &object) {
     return;
   }
   const std::set<size_t> started(chosen.flows.begin(), chosen.flows.end());
+  std::vector<bool> sends(setup_->units.size()); // by port
+  std::vector<size_t> plain = chosen.plain;      // with those of LAGs
+  for (const size_t flow : chosen.of_lags) {
+    const auto own = setup_->lags->plain_flows(flow);
+    plain.insert(plain.end(), own.begin(), own.end());
+    for (const size_t each : own)
+      sends[setup_->config.plain_flows[each].tx_port] = true;
+  }
   size_t ports = 0;
   for (size_t i = 0; i < setup_->units.size(); i++) {
     std::vector<size_t> arriving;
@@ -195,24 +217,28 @@ void Generator::start_flows(Chosen chosen, Object &object) {
     for (size_t place = 0; place < all.size(); place++)
       if (started.contains(all[place]))
         arriving.push_back(place);
-    if (!arriving.empty() || !chosen.plain.empty())
-      setup_->units[i]->clear_arrived(arriving, chosen.plain);
-    ports += !chosen.places[i].empty();
+    if (!arriving.empty() || !plain.empty())
+      setup_->units[i]->clear_arrived(arriving, plain);
+    sends[i] = sends[i] || !chosen.places[i].empty();
+    ports += sends[i];
   }
   const uint64_t at = options_.now() + kStartNs + kStartPerPortNs * ports;
   for (size_t i = 0; i < setup_->units.size(); i++)
     if (!chosen.places[i].empty())
       setup_->units[i]->start(chosen.places[i], at);
+  setup_->lags->watch();
+  for (const size_t flow : chosen.of_lags)
+    setup_->lags->start(flow, at);
   // How far apart they were.
   options_.wait_until(at + kSettleNs);
   uint64_t first = UINT64_MAX, last = 0;
   for (size_t i = 0; i < setup_->units.size(); i++)
-    if (!chosen.places[i].empty())
+    if (sends[i])
       if (const auto [sent, due] = setup_->units[i]->started(); sent) {
         first = std::min(first, sent);
         last = std::max(last, sent);
       }
-  const size_t flows = chosen.flows.size() + chosen.plain.size();
+  const size_t flows = chosen.flows.size() + chosen.plain.size() + chosen.of_lags.size();
   if (last)
     options_.note(fmt::format("{} of {} began within {} us", counted(flows, "flow"),
                               counted(ports, "port"), (last - first) / 1000));
@@ -223,11 +249,14 @@ void Generator::set_protocol(Object &object) {
   const std::vector<std::string_view> members = {"all",  "route",  "lacp",   "bgp",
                                                  "isis", "ospfv2", "ospfv3", "rocev2"};
   const size_t choice = object.choice(members, 0);
+  constexpr size_t kLacp = 2;
   for (size_t i = 1; i + 1 < members.size(); i++)
-    object.unsupported(members[i].data(), "all or rocev2");
-  if (choice > 0 && choice + 1 < members.size() && object.findings().ok())
+    if (i != kLacp)
+      object.unsupported(members[i].data(), "all, lacp or rocev2");
+  object.object("lacp", "lacp", [&](Object &lacp) { set_lacp(lacp); });
+  if (choice > 0 && choice != kLacp && choice + 1 < members.size() && object.findings().ok())
     object.error("choice",
-                 {fmt::format("'{}' is not supported", members[choice]), "all or rocev2"});
+                 {fmt::format("'{}' is not supported", members[choice]), "all, lacp or rocev2"});
   object.object("all", "all", [&](Object &all) {
     const size_t state = all.word("state", {"start", "stop"}, 0);
     if (!object.findings().ok())

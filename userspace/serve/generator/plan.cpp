@@ -30,6 +30,10 @@ constexpr unsigned kMostTimeout = 31; // code
 size_t port_of_interface(const Config &config, size_t interface) {
   return config.ethernets[config.interfaces[interface].ethernet].port;
 }
+bool is_on(const Config &config, const otg::Ethernet &ethernet, size_t port) {
+  const std::vector<size_t> ports = otg::ports_of(config, ethernet);
+  return std::ranges::find(ports, port) != ports.end();
+}
 size_t port_of_qp(const Config &config, size_t qp) {
   return port_of_interface(config, config.peers[config.qps[qp].peer].interface);
 }
@@ -143,7 +147,7 @@ void plan_port(const Config &config, Plan &plan, size_t number, const std::strin
                                               .pause = false};
   for (const otg::Interface &interface : config.interfaces)
     if (const otg::Ethernet &ethernet = config.ethernets[interface.ethernet];
-        ethernet.port == number)
+        is_on(config, ethernet, number))
       request.addresses.push_back({interface.address, ethernet.mac});
   plan_answers(config, plan, number, request.responder);
 }
@@ -427,7 +431,13 @@ Plan make_plan(const Config &config, const std::string &netns) {
         !is_unspecified(own.gateway) && own.gateway != own.address)
       asked.insert({i, own.gateway});
   for (const NextHop &hop : asked)
-    plan.ports[port_of_interface(config, hop.interface)].next_hops.push_back(hop);
+    for (const size_t port :
+         otg::ports_of(config, config.ethernets[config.interfaces[hop.interface].ethernet]))
+      plan.ports[port].next_hops.push_back(hop);
+  for (const otg::Lag &lag : config.lags)
+    if (lag.lacp) // LACPDUs
+      for (const size_t port : otg::ports_of(lag))
+        plan.ports[port].request.all_frames = true;
   return plan;
 }
 
