@@ -47,6 +47,23 @@ assert_eq "0x47 0xc7 " "$states" "states of an actor without a partner"
 [[ -z $(tshark -r "$scratch/lacp.pcap" -Y _ws.malformed 2>/dev/null) ]] || fail "tshark finds a LACPDU malformed"
 end_serve
 
+# A partner whose LACPDUs scapy builds: both ports; with another key on one wire, one port.
+up() { curl -s -m 30 -d '{"choice": "lag", "lag": {}}' "$location/monitor/metrics" | jq -e ".lag_metrics[0].member_ports_up == $1" >/dev/null; }
+lacp_rows() { curl -s -m 30 -d '{"choice": "lacp", "lacp": {}}' "$location/monitor/metrics"; }
+if /usr/bin/python3 -c 'import scapy.contrib.lacp' 2>/dev/null; then
+  serve --ports "$left/direct0,$left/direct2"
+  for keys in "9 9 2" "9 8 1"; do
+    read -r first second ports <<<"$keys"
+    in_background ip netns exec "$right" /usr/bin/python3 "$otg_tests/lacp_partner.py" "direct1=$first" "direct3=$second" >"$scratch/partner.out" 2>&1
+    wait_for 10 grep -qs ready "$scratch/partner.out" || fail "no partner: $(cat "$scratch/partner.out")"
+    curl -s -m 30 -d "@$scratch/alone.json" "$location/config" >"$scratch/answer"
+    wait_for 10 up "$ports" || fail "LACP with scapy's partner, keys $first and $second: $(lacp_rows) $(cat "$scratch/partner.out")"
+    assert_eq "02:00:00:00:00:0b $first 1" "$(lacp_rows | jq -r '.lacp_metrics[0] | "\(.partner_id) \(.partner_key) \(.partner_port_num)"')" "the partner of the first port"
+    end_background TERM
+  done
+  end_serve
+fi
+
 # The kernel's own implementation at the other end.
 if ! ip -n "$right" link add bond0 type bond mode 802.3ad lacp_rate fast miimon 50 2>"$scratch/bond.err"; then
   echo "without the kernel's bonding driver: $(cat "$scratch/bond.err")"
@@ -59,7 +76,6 @@ done
 ip -n "$right" link set bond0 up
 serve --ports "$left/direct0,$left/direct2"
 curl -s -m 30 -d "@$scratch/alone.json" "$location/config" >"$scratch/answer"
-both_up() { curl -s -m 30 -d '{"choice": "lag", "lag": {}}' "$location/monitor/metrics" | jq -e '.lag_metrics[0].member_ports_up == 2' >/dev/null; }
-wait_for 15 both_up || fail "LACP with the kernel: $(curl -s -m 30 -d '{"choice": "lacp", "lacp": {}}' "$location/monitor/metrics")"
+wait_for 15 up 2 || fail "LACP with the kernel: $(lacp_rows)"
 grep -q '02:00:00:00:00:09' <(ip netns exec "$right" cat /proc/net/bonding/bond0) || fail "the kernel has another partner"
 end_serve

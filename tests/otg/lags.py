@@ -137,7 +137,7 @@ def both_kinds(name, seconds_down):
     before = ports_tx()
     counted("ports", 1001)
     need(ports_tx()["L0"] - before["L0"] == 1001 and ports_tx()["L1"] == before["L1"], f"{name}: frames by one port")
-    # Without any link a flow waits, and goes on with the first link that comes back.
+    # Without any link a flow waits, and continues with the first link that comes back.
     link("R0", "down")
     waits_for(lambda: all(row["oper_status"] == "down" and row["member_ports_up"] == 0 for row in lags().values()), f"{name}: down", seconds_down)
     client.traffic("start", ["ports"])

@@ -23,9 +23,9 @@ constexpr uint64_t kMs = 1'000'000, kSecond = Lacp::kSecond;
 // partner_system='02:00:00:00:00:0b', partner_key=0x1234, partner_port_priority=255,
 // partner_port_number=0x102, partner_state=0x45, collector_max_delay=50)
 constexpr std::string_view kScapy =
-    "0180c200000202000000090a8809010101140005020000000009004d000400033f00000002148001020000"
-    "00000b123400ff010245000000031000320000000000000000000000000000000000000000000000000000"
-    "00000000000000000000000000000000000000000000000000000000000000000000000000";
+    "0180c200000202000000090a8809010101140005020000000009004d000400033f000000021480010200"
+    "0000000b123400ff01024500000003100032000000000000000000000000000000000000000000000000"
+    "00000000000000000000000000000000000000000000000000000000000000000000000000000000";
 
 std::vector<uint8_t> bytes_of(std::string_view hex) {
   std::vector<uint8_t> bytes;
@@ -95,7 +95,7 @@ LacpOptions options(uint8_t number) {
 
 // Two ports with a wire, and LAGs of these ports.
 struct Link {
-  explicit Link(const LacpOptions &a, const LacpOptions &b) : ends{{Lacp(a), Lacp(b)}} {}
+  explicit Link(const LacpOptions &a, const LacpOptions &b) : ends{Lacp(a), Lacp(b)} {}
   std::array<Lacp, 2> ends;
   uint64_t now = kSecond;
   std::array<bool, 2> cut{}; // what this end sends is lost
@@ -105,7 +105,7 @@ struct Link {
     for (const uint64_t end = now + ns; now < end; now += kMs) {
       for (size_t i = 0; i < 2; i++) {
         const std::array<std::optional<LacpEnd>, 1> partner = {ends[i].heard()};
-        ends[i].select(station::lacp_selection(ends[i].actor(), partner)[0]);
+        ends[i].select(partner[0], station::lacp_selection(ends[i].actor(), partner)[0]);
         EXPECT_TRUE(ends[i].wake_at() > now || wakes(i));
       }
     }
@@ -115,8 +115,9 @@ struct Link {
     const size_t count = ends[i].next(now, out);
     for (size_t k = 0; k < count; k++) {
       sent[i].push_back(now);
-      if (!cut[i])
+      if (!cut[i]) {
         EXPECT_TRUE(ends[1 - i].receive(now, out[k].raw));
+      }
     }
     return true;
   }
@@ -206,7 +207,7 @@ TEST(LacpPort, ASilentPartnerExpiresAndIsForgotten) {
   EXPECT_FALSE(link.ends[0].distributing());
   EXPECT_TRUE(link.ends[0].actor().state & station::kLacpExpired);
   link.run(kSecond);
-  EXPECT_FALSE(link.ends[1].distributing()); // it was told
+  EXPECT_FALSE(link.ends[1].distributing()); // it has heard of it
   link.run(3 * kSecond);
   EXPECT_FALSE(link.ends[0].actor().state & station::kLacpExpired);
   EXPECT_TRUE(link.ends[0].actor().state & station::kLacpDefaulted);

@@ -128,7 +128,7 @@ TEST(OtgLags, Errors) {
   EXPECT_EQ(error_of("/lags/0/ports", Json::array()).substr(0, 40),
             "lags[0].ports: a LAG needs at least one ");
   EXPECT_EQ(error_of("/lags/1/ports/0/port_name", "e"),
-            "lags[1].ports[0].port_name: there is no port 'e' (one of a, b, c, d)");
+            "lags[1].ports[0].port_name: there is no port 'e' (did you mean a?)");
   EXPECT_EQ(
       error_of("/lags/1/ports/0/port_name", "b"),
       "lags[1].ports[0].port_name: port 'b' is in a LAG already (a port is in one LAG, once)");

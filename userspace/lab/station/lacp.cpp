@@ -97,6 +97,7 @@ Lacp::Lacp(const LacpOptions &options) : options_(options), actor_(options.actor
 }
 
 void Lacp::enable(uint64_t now, bool on) {
+  const std::lock_guard guard(mutex_);
   if (on == (state_ != Receive::Disabled))
     return;
   forget_partner();
@@ -125,12 +126,16 @@ void Lacp::expire(uint64_t now) {
   current_while_ = now + kShort;
 }
 
-void Lacp::select(bool on) {
+void Lacp::select(const std::optional<LacpEnd> &partner, bool on) {
+  const std::lock_guard guard(mutex_);
+  if (heard_ ? partner != partner_ : partner.has_value())
+    return;
   selected_ = on && heard_;
   update_mux();
 }
 
 void Lacp::set_admin(bool up) {
+  const std::lock_guard guard(mutex_);
   admin_ = up;
   update_mux();
 }
@@ -154,6 +159,7 @@ void Lacp::update_mux() {
 bool Lacp::receive(uint64_t now, std::span<const uint8_t> frame) {
   if (!is_lacp(frame))
     return false;
+  const std::lock_guard guard(mutex_);
   counts_.received_bytes += frame.size();
   const auto pdu = parse_lacp(frame);
   if (!pdu) {
@@ -204,6 +210,7 @@ uint64_t Lacp::due() const {
 }
 
 size_t Lacp::next(uint64_t now, std::span<packet::Outgoing> out) {
+  const std::lock_guard guard(mutex_);
   if (now >= current_while_) {
     if (state_ == Receive::Current) {
       expire(now);
@@ -229,7 +236,15 @@ size_t Lacp::next(uint64_t now, std::span<packet::Outgoing> out) {
   return 1;
 }
 
-uint64_t Lacp::wake_at() const { return std::min(current_while_, due()); }
+uint64_t Lacp::wake_at() const {
+  const std::lock_guard guard(mutex_);
+  return std::min(current_while_, due());
+}
+
+std::optional<LacpEnd> Lacp::heard() const {
+  const std::lock_guard guard(mutex_);
+  return heard_ ? std::optional(partner_) : std::nullopt;
+}
 
 std::vector<bool> lacp_selection(const LacpEnd &own,
                                  std::span<const std::optional<LacpEnd>> partners) {

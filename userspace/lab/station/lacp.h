@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // LACP (IEEE 802.1AX) of one port of a LAG, in virtual time: what it says of itself, what it has
 // heard of its partner, and whether frames may be sent. Selection, mux, receive, periodic and
-// transmit machines. Ports of a LAG are fixed, so that none waits for others (wait_while).
+// transmit machines. Ports of a LAG are fixed, so that none waits for others (wait_while). For any
+// thread: the port's sends and receives, another one chooses for the whole LAG.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -65,8 +67,9 @@ public:
 
   // Whether the port's link is up and LACP runs there. At first it does not.
   void enable(uint64_t now, bool on);
-  // Whether the LAG takes the port, by the partner that it hears: lacp_selection().
-  void select(bool on);
+  // Whether the LAG takes the port, by the partner that it hears: lacp_selection(). Without an
+  // effect where it hears another one by now.
+  void select(const std::optional<LacpEnd> &partner, bool on);
   // false: `synchronization` stays unset.
   void set_admin(bool up);
 
@@ -80,16 +83,20 @@ public:
   uint64_t wake_at() const override;
   bool done() const override { return false; }
 
-  const LacpEnd &actor() const { return actor_; }
-  const LacpEnd &partner() const { return partner_; } // without one: zeros
+  LacpEnd actor() const { return locked(actor_); }
+  LacpEnd partner() const { return locked(partner_); } // without one: zeros
   // The partner, if there is one.
-  std::optional<LacpEnd> heard() const { return heard_ ? std::optional(partner_) : std::nullopt; }
-  bool distributing() const { return actor_.state & kLacpDistributing; }
-  const LacpCounts &counts() const { return counts_; }
+  std::optional<LacpEnd> heard() const;
+  bool distributing() const { return actor().state & kLacpDistributing; }
+  LacpCounts counts() const { return locked(counts_); }
 
 private:
   enum class Receive : uint8_t { Disabled, Expired, Defaulted, Current };
 
+  template <typename T> T locked(const T &value) const {
+    const std::lock_guard guard(mutex_);
+    return value;
+  }
   void expire(uint64_t now);
   void forget_partner();
   void take(uint64_t now, const Lacpdu &pdu);
@@ -97,7 +104,8 @@ private:
   bool speaks() const; // one of both ends is active
   uint64_t due() const;
 
-  LacpOptions options_;
+  const LacpOptions options_;
+  mutable std::mutex mutex_; // of what follows
   LacpEnd actor_, partner_;
   LacpCounts counts_;
   Receive state_ = Receive::Disabled;

@@ -70,7 +70,7 @@ NeighbourFrames Station::neighbour_frames() const {
   NeighbourFrames all = neighbour_frames_;
   if (!lacp_)
     return all;
-  const LacpCounts &lacp = lacp_->counts();
+  const LacpCounts lacp = lacp_->counts();
   all.sent += lacp.sent;
   all.sent_bytes += lacp.sent_bytes;
   all.received += lacp.received + lacp.errors;

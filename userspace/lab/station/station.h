@@ -88,8 +88,7 @@ public:
   PlainPort *plain() { return plain_.get(); }
 
   // nullptr: the port is in no LAG with LACP.
-  void set_lacp(std::unique_ptr<Lacp> lacp) { lacp_ = std::move(lacp); }
-  Lacp *lacp() { return lacp_.get(); }
+  void set_lacp(std::shared_ptr<Lacp> lacp) { lacp_ = std::move(lacp); }
 
   // Records what arrives from now on, until take_record().
   void record(RecordOptions options) { record_.emplace(std::move(options)); }
@@ -131,7 +130,7 @@ private:
   std::vector<Flow> flows_;
   std::vector<std::unique_ptr<Run>> runs_; // oldest first
   std::unique_ptr<PlainPort> plain_;
-  std::unique_ptr<Lacp> lacp_;
+  std::shared_ptr<Lacp> lacp_;
   std::optional<FrameRecord> record_;
   bool answers_first_ = true;
   uint64_t first_sent_ = 0, start_at_ = 0, stray_ = 0;

@@ -142,9 +142,9 @@ void Generator::set_traffic(Object &object, Findings &findings) {
       if (state == kStop)
         setup_->lags->stop(flow);
       else if (state == kPause)
-        setup_->lags->pause(flow, options_.now());
+        setup_->lags->pause(flow);
       else
-        setup_->lags->resume(flow, options_.now());
+        setup_->lags->resume(flow);
   });
 }
 

@@ -142,8 +142,8 @@ http::Answer Generator::set_config(const std::string &body) {
       close_ports();
       return failure(400, set.error());
     }
-  setup_->lags =
-      std::make_unique<Lags>(setup_->config, setup_->plan, setup_->units, options_.link_up);
+  setup_->lags = std::make_unique<Lags>(setup_->config, setup_->plan, setup_->units,
+                                        options_.link_up, options_.now);
   std::vector<std::string> warnings = findings.all_warnings();
   warnings.insert(warnings.end(), setup_->plan.notes.begin(), setup_->plan.notes.end());
   for (size_t i = 0; i < setup_->units.size(); i++) {

@@ -46,20 +46,21 @@ uint64_t part_of(uint64_t whole, size_t i, size_t count) {
 } // namespace
 
 Lags::Lags(const otg::Config &config, const Plan &plan,
-           const std::vector<std::unique_ptr<Unit>> &units, LinkUp link_up)
-    : config_(config), plan_(plan), units_(units), link_up_(std::move(link_up)) {
+           const std::vector<std::unique_ptr<Unit>> &units, LinkUp link_up,
+           std::function<uint64_t()> now)
+    : config_(config), plan_(plan), units_(units), link_up_(std::move(link_up)),
+      now_(std::move(now)) {
   const MacOf mac_of = [this](size_t port) { return units_[port]->run().port().mac; };
   for (size_t lag = 0; lag < config_.lags.size(); lag++) {
     auto &ports = ports_.emplace_back();
     for (size_t member = 0; member < config_.lags[lag].ports.size(); member++) {
-      const size_t unit = config_.lags[lag].ports[member].port;
-      ports.push_back({.unit = unit});
+      Port &port = ports.emplace_back();
+      port.unit = config_.lags[lag].ports[member].port;
       if (!config_.lags[lag].lacp)
         continue;
-      const auto options = lacp_options(config_, lag, member, mac_of);
-      units_[unit]->run().call([&](station::Station &station, const EngineCounts &) {
-        station.set_lacp(std::make_unique<station::Lacp>(options));
-      });
+      port.lacp = std::make_shared<station::Lacp>(lacp_options(config_, lag, member, mac_of));
+      units_[port.unit]->run().call(
+          [&](station::Station &station, const EngineCounts &) { station.set_lacp(port.lacp); });
     }
   }
   list_flows();
@@ -99,23 +100,15 @@ bool Lags::all_up() const {
 void Lags::watch_lacp(size_t lag, const std::vector<bool> &links) {
   std::vector<Port> &ports = ports_[lag];
   std::vector<std::optional<station::LacpEnd>> partners;
-  station::LacpEnd own;
-  for (size_t i = 0; i < ports.size(); i++)
-    units_[ports[i].unit]->run().call([&](station::Station &station, const EngineCounts &engine) {
-      station::Lacp &lacp = *station.lacp();
-      lacp.enable(engine.now_ns, links[i] && protocols_ && ports[i].member);
-      partners.push_back(lacp.heard());
-      own = lacp.actor();
-    });
-  const std::vector<bool> chosen = station::lacp_selection(own, partners);
-  for (size_t i = 0; i < ports.size(); i++)
-    units_[ports[i].unit]->run().call([&](station::Station &station, const EngineCounts &) {
-      // It may have heard of another one since.
-      station::Lacp &lacp = *station.lacp();
-      if (lacp.heard() == partners[i])
-        lacp.select(chosen[i]);
-      ports[i].up = links[i] && lacp.distributing();
-    });
+  for (size_t i = 0; i < ports.size(); i++) {
+    ports[i].lacp->enable(now_(), links[i] && protocols_ && ports[i].member);
+    partners.push_back(ports[i].lacp->heard());
+  }
+  const auto chosen = station::lacp_selection(ports.front().lacp->actor(), partners);
+  for (size_t i = 0; i < ports.size(); i++) {
+    ports[i].lacp->select(partners[i], chosen[i]);
+    ports[i].up = links[i] && ports[i].lacp->distributing();
+  }
 }
 
 void Lags::watch() {
@@ -132,8 +125,9 @@ void Lags::watch() {
     for (size_t i = 0; i < before.size(); i++)
       same = same && before[i] == ports_[lag][i].up;
     for (size_t i = 0; !same && i < flows_.size(); i++)
-      if (flows_[i].lag == lag && state(i) == PlainState::Started)
-        spread(flows_[i]);
+      if (Flow &flow = flows_[i];
+          flow.lag == lag && settle(flow, progress(flow)) == PlainState::Started)
+        spread(flow);
   }
 }
 
@@ -148,26 +142,42 @@ std::vector<size_t> Lags::plain_flows(size_t flow) const {
   return all;
 }
 
-// A flow that waits for a port is started; one that has sent all is stopped.
+Lags::Progress Lags::progress(const Flow &flow) const {
+  Progress made;
+  for (const Member &member : flow.members)
+    units_[member.unit]->run().call([&](station::Station &station, const EngineCounts &) {
+      const auto &counts = station.plain()->source().counts(member.place);
+      made.frames.push_back(counts.frames);
+      made.sends = made.sends || counts.state == PlainState::Started;
+    });
+  return made;
+}
+
 PlainState Lags::state(size_t number) {
   Flow &flow = flows_[number];
+  Progress last;
+  for (const Member &member : flow.members) {
+    const auto &sent = units_[member.unit]->now().plain_sent;
+    if (member.place >= sent.size()) // no reading since its start
+      return flow.state;
+    last.frames.push_back(sent[member.place].frames);
+    last.sends = last.sends || sent[member.place].state == PlainState::Started;
+  }
+  return settle(flow, last);
+}
+
+// A flow that waits for a port is started.
+PlainState Lags::settle(Flow &flow, const Progress &progress) {
   if (flow.state != PlainState::Started)
     return flow.state;
   const FrameSpan &span = config_.plain_flows[flow.members.front().plain_flow].span;
-  uint64_t frames = 0, now = 0;
-  bool sends = false;
-  for (const Member &member : flow.members)
-    units_[member.unit]->run().call([&](station::Station &station, const EngineCounts &engine) {
-      const auto &counts = station.plain()->source().counts(member.place);
-      frames += counts.frames;
-      sends = sends || counts.state == PlainState::Started;
-      now = engine.now_ns;
-    });
+  const uint64_t frames =
+      std::accumulate(progress.frames.begin(), progress.frames.end(), uint64_t{0});
   const bool over =
       (span.kind == FrameSpan::Kind::Packets && frames >= span.packets) ||
-      (span.kind == FrameSpan::Kind::Time && now >= flow.end) ||
+      (span.kind == FrameSpan::Kind::Time && now_() >= flow.end) ||
       (span.kind == FrameSpan::Kind::Bursts && span.bursts && frames >= span.bursts * span.packets);
-  if (over && !sends)
+  if (over && !progress.sends)
     flow.state = PlainState::Stopped;
   return flow.state;
 }
@@ -227,37 +237,32 @@ void Lags::stop(size_t number) {
   spread(flows_[number]);
 }
 
-void Lags::pause(size_t number, uint64_t now) {
+void Lags::pause(size_t number) {
   Flow &flow = flows_[number];
-  if (state(number) != PlainState::Started)
+  if (settle(flow, progress(flow)) != PlainState::Started)
     return;
   flow.state = PlainState::Paused;
-  flow.paused_at = now;
+  flow.paused_at = now_();
   spread(flow);
 }
 
-void Lags::resume(size_t number, uint64_t now) {
+void Lags::resume(size_t number) {
   Flow &flow = flows_[number];
   if (flow.state != PlainState::Paused)
     return;
   flow.state = PlainState::Started;
   if (flow.end != kNever)
-    flow.end += now - flow.paused_at;
+    flow.end += now_() - flow.paused_at;
   spread(flow);
 }
 
 Lags::LacpFacts Lags::lacp(size_t lag, size_t member) const {
-  LacpFacts facts;
-  units_[ports_[lag][member].unit]->run().call(
-      [&](station::Station &station, const EngineCounts &) {
-        facts = {station.lacp()->actor(), station.lacp()->partner(), station.lacp()->counts()};
-      });
-  return facts;
+  const station::Lacp &own = *ports_[lag][member].lacp;
+  return {own.actor(), own.partner(), own.counts()};
 }
 
 void Lags::set_admin(size_t lag, size_t member, bool up) {
-  units_[ports_[lag][member].unit]->run().call(
-      [&](station::Station &station, const EngineCounts &) { station.lacp()->set_admin(up); });
+  ports_[lag][member].lacp->set_admin(up);
 }
 
 void Lags::set_member(size_t lag, size_t member, bool up) { ports_[lag][member].member = up; }

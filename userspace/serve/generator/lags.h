@@ -22,7 +22,7 @@ public:
 
   // What it is made of lives longer. The units are open.
   Lags(const otg::Config &config, const Plan &plan, const std::vector<std::unique_ptr<Unit>> &units,
-       LinkUp link_up);
+       LinkUp link_up, std::function<uint64_t()> now);
 
   // LACP: while protocols run.
   void set_protocols(bool on) { protocols_ = on; }
@@ -40,14 +40,15 @@ public:
   // Their indexes in Config::plain_flows.
   std::vector<size_t> plain_flows(size_t flow) const;
   size_t first_unit(size_t flow) const { return flows_[flow].members.front().unit; }
+  // By the last readings of the ports.
   requester::PlainState state(size_t flow);
   requester::PlainState state_of_plain(size_t plain_flow) {
     return state(by_plain_flow_.at(plain_flow));
   }
   void start(size_t flow, uint64_t at);
   void stop(size_t flow);
-  void pause(size_t flow, uint64_t now);
-  void resume(size_t flow, uint64_t now);
+  void pause(size_t flow);
+  void resume(size_t flow);
 
   // What LACP says of a port of a LAG.
   struct LacpFacts {
@@ -62,8 +63,9 @@ public:
 private:
   struct Port {
     size_t unit = 0;
-    bool up = false;    // link, and with LACP: distributing
-    bool member = true; // set_member()
+    bool up = false;                     // link, and with LACP: distributing
+    bool member = true;                  // set_member()
+    std::shared_ptr<station::Lacp> lacp; // nullptr: static
   };
   struct Member {
     size_t unit = 0, place = 0, plain_flow = 0;
@@ -76,7 +78,15 @@ private:
     uint64_t paused_at = 0;
   };
 
+  // Frames of a flow, and whether a port sends it, now.
+  struct Progress {
+    std::vector<uint64_t> frames; // by member
+    bool sends = false;
+  };
   void list_flows();
+  Progress progress(const Flow &flow) const;
+  // Stopped, if it is over.
+  requester::PlainState settle(Flow &flow, const Progress &progress);
   void watch_lacp(size_t lag, const std::vector<bool> &links);
   // Stops all ports of a flow; those that are up send what is left of it, from `now` on.
   void spread(Flow &flow);
@@ -85,6 +95,7 @@ private:
   const Plan &plan_;
   const std::vector<std::unique_ptr<Unit>> &units_;
   LinkUp link_up_;
+  std::function<uint64_t()> now_;
   std::vector<std::vector<Port>> ports_; // by LAG
   std::vector<Flow> flows_;
   std::map<size_t, size_t> by_plain_flow_;
