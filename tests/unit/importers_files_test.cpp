@@ -542,7 +542,9 @@ options: {per_port_options: [{port_name: left, protocols: [{rocev2: {dcqcn_setti
            {"- 1", "o.yaml: [1] is not an object"},
            {"{\"ports\": [{\"name\": \"a\", \"name\": \"b\"}]}",
             "o.yaml: an object has the key 'name' twice"},
-           {"lags: [.5]", "o.yaml: lags: it is not supported"}}) {
+           {"lags: [.5]", "o.yaml: lags[0]: 0.5 is not an object"},
+           {"{ports: [{name: a}], lags: [{name: l, ports: [{port_name: a, ethernet: {name: e}}]}]}",
+            "o.yaml: lags: LAGs are not simulated (ports)"}}) {
     const auto refused = importers::otg(text, "o.yaml");
     ASSERT_FALSE(refused.ok()) << text;
     EXPECT_EQ(refused.error().message.substr(0, std::string(message).size()), message);

@@ -165,6 +165,39 @@ TEST(PlainSchedule, GapDelayAndBursts) {
   EXPECT_EQ(bursts.counts(0).state, PlainState::Stopped);
 }
 
+// Like a port of a LAG, it stops and continues with another rate, and more or fewer frames.
+TEST(PlainSchedule, ContinuesWithAnotherShare) {
+  PlainFlow flow = flow_of(1000);
+  flow.span.kind = FrameSpan::Kind::Packets;
+  flow.span.packets = 100;
+  PlainSource source({flow});
+  source.start(0, kStart);
+  source.stop(0);
+  source.go_on(0, kStart + kSecond, {.rate = 500, .packets = 50});
+  auto sent = drive(source, kStart + kSecond + 9'000'000);
+  ASSERT_EQ(sent.size(), 5U);
+  EXPECT_EQ(sent[4].due, kStart + kSecond + 8'000'000);
+  source.go_on(0, kStart, {}); // it is started
+  source.stop(0);
+  source.go_on(0, kStart + 2 * kSecond, {.packets = 7}); // the flow's own rate
+  sent = drive(source, kNever - 1);
+  ASSERT_EQ(sent.size(), 2U);
+  EXPECT_EQ(sent[1].due, kStart + 2 * kSecond + 1'000'000);
+  EXPECT_EQ(source.counts(0).state, PlainState::Stopped);
+  source.go_on(0, kStart + 3 * kSecond, {.packets = 10}); // it was over
+  EXPECT_EQ(drive(source, kNever - 1).size(), 3U);
+  EXPECT_EQ(source.counts(0).frames, 10U);
+
+  flow.span.kind = FrameSpan::Kind::Time;
+  flow.span.ns = kSecond;
+  PlainSource timed({flow});
+  timed.start(0, kStart);
+  timed.stop(0);
+  timed.go_on(0, kStart + 995'000'000, {.end = kStart + kSecond});
+  EXPECT_EQ(drive(timed, kNever - 1).size(), 5U);
+  EXPECT_EQ(timed.counts(0).state, PlainState::Stopped);
+}
+
 TEST(PlainSchedule, PauseStopAndRestart) {
   PlainFlow flow = flow_of(1000);
   flow.span.kind = FrameSpan::Kind::Time;

@@ -388,6 +388,8 @@ Result<ImportedExperiment> otg(const std::string &text, const std::string &name)
   const std::vector<std::string> unused = keys_without_effect(json);
   otg::Findings findings;
   const otg::Config config = otg::read_config(json, findings);
+  if (!config.lags.empty())
+    findings.error("lags", {"LAGs are not simulated", "ports"});
   if (!findings.ok())
     return Error{fmt::format("{}: {}", name, fmt::join(findings.all_errors(), "\n  ")), "",
                  Error::Kind::Other, name};

@@ -185,6 +185,21 @@ void PlainSource::resume(size_t index, uint64_t now) {
   enqueue(index);
 }
 
+void PlainSource::go_on(size_t index, uint64_t at, const PlainShare &share) {
+  Flow &flow = flows_[index];
+  if (flow.counts.state != PlainState::Stopped)
+    return;
+  flow.counts.state = PlainState::Started;
+  flow.rate = share.rate ? share.rate : rate_of(flow.plan);
+  flow.cached_size = 0;
+  if (share.packets)
+    flow.plan.span.packets = share.packets;
+  flow.end = share.end;
+  flow.due = flow.rate ? at : kNever;
+  flow.due_part = 0;
+  enqueue(index);
+}
+
 bool PlainSource::stamped(size_t flow) const {
   return flows_[flow].frame.stamped(bytes_to_nic(flows_[flow].plan.sizes.largest()));
 }

@@ -37,6 +37,13 @@ struct PlainCounts {
   uint64_t slipped_ns = 0;            // by which the schedule was late and did not catch up
 };
 
+// What one of several ports sends of a flow.
+struct PlainShare {
+  uint64_t rate = 0;     // a second, in units of the flow's; 0: the flow's own
+  uint64_t packets = 0;  // in all, of a flow that ends after packets; 0: the flow's own
+  uint64_t end = kNever; // of a flow that ends after a time
+};
+
 class PlainSource : public packet::Source {
 public:
   // A schedule that is late by more than this loses the whole intervals of the rest.
@@ -56,6 +63,8 @@ public:
   // only a paused one resumed.
   void pause(size_t flow, uint64_t now);
   void resume(size_t flow, uint64_t now);
+  // A stopped flow continues at `at` with its counts, be it over or not.
+  void go_on(size_t flow, uint64_t at, const PlainShare &share);
   // The frames of a stopped flow from its next start on. Its counts stay.
   void replace(size_t flow, PlainFlow with);
   // Other frames, sizes and rate, of a flow that runs, too: its next frame is due by the new rate

@@ -40,6 +40,8 @@ void Station::receive(uint64_t now, std::span<const uint8_t> frame, roce_class c
                       const roce_packet &packet) {
   if (record_)
     record_->add(now, frame);
+  if (lacp_ && lacp_->receive(now, frame))
+    return;
   const bool of_flow = plain_ && plain_->receive(now, frame);
   if (class_ == ROCE_CLASS_OTHER && !of_flow)
     receive_neighbour(frame);
@@ -68,6 +70,18 @@ void Station::count_sent(std::span<const packet::Outgoing> out) {
     }
 }
 
+NeighbourFrames Station::neighbour_frames() const {
+  NeighbourFrames all = neighbour_frames_;
+  if (!lacp_)
+    return all;
+  const LacpCounts lacp = lacp_->counts();
+  all.sent += lacp.sent;
+  all.sent_bytes += lacp.sent_bytes;
+  all.received += lacp.received + lacp.errors;
+  all.received_bytes += lacp.received_bytes;
+  return all;
+}
+
 // An answer is for the newest run that has its QP.
 void Station::answered(uint64_t now, std::span<const uint8_t> frame, roce_class class_,
                        const roce_packet &packet) {
@@ -90,8 +104,10 @@ size_t Station::next(uint64_t now, std::span<packet::Outgoing> out) {
   count = take(pings_, now, out, count);
   if (answers_first_)
     count = take(responder_, now, out, count);
+  count_sent(out.first(count));
+  if (lacp_)
+    count = take(*lacp_, now, out, count);
   const size_t before = count;
-  count_sent(out.first(before));
   for (const std::unique_ptr<Run> &run : runs_)
     if (now >= run->at)
       count = take(*run->source, now, out, count);
@@ -109,6 +125,8 @@ size_t Station::next(uint64_t now, std::span<packet::Outgoing> out) {
 
 uint64_t Station::wake_at() const {
   uint64_t at = std::min({responder_.wake_at(), neighbours_.wake_at(), pings_.wake_at()});
+  if (lacp_)
+    at = std::min(at, lacp_->wake_at());
   for (const std::unique_ptr<Run> &run : runs_)
     at = std::min(at, std::max(run->at, run->source->wake_at()));
   if (plain_)

@@ -16,6 +16,7 @@
 #include "requester/reliable.h"
 #include "responder/responder.h"
 #include "station/frame_record.h"
+#include "station/lacp.h"
 #include "station/neighbours.h"
 #include "station/pings.h"
 #include "station/plain_port.h"
@@ -43,7 +44,7 @@ struct FlowFacts {
   requester::FlowProgress progress;
 };
 
-// ARP and neighbour discovery of the station itself. Bytes without FCS.
+// ARP, neighbour discovery and LACP of the station itself. Bytes without FCS.
 struct NeighbourFrames {
   uint64_t sent = 0, sent_bytes = 0;
   uint64_t received = 0, received_bytes = 0;
@@ -87,6 +88,9 @@ public:
   void set_plain(std::unique_ptr<PlainPort> plain) { plain_ = std::move(plain); }
   PlainPort *plain() { return plain_.get(); }
 
+  // nullptr: the port is in no LAG with LACP.
+  void set_lacp(std::shared_ptr<Lacp> lacp) { lacp_ = std::move(lacp); }
+
   // Records what arrives from now on, until take_record().
   void record(RecordOptions options) { record_.emplace(std::move(options)); }
   bool records() const { return record_.has_value(); }
@@ -95,7 +99,7 @@ public:
   responder::Responder &responder() { return responder_; }
   Neighbours &neighbours() { return neighbours_; }
   Pings &pings() { return pings_; }
-  const NeighbourFrames &neighbour_frames() const { return neighbour_frames_; }
+  NeighbourFrames neighbour_frames() const;
   uint64_t stray() const { return stray_; } // answers for no flow
 
 private:
@@ -129,6 +133,7 @@ private:
   std::vector<Flow> flows_;
   std::vector<std::unique_ptr<Run>> runs_; // oldest first
   std::unique_ptr<PlainPort> plain_;
+  std::shared_ptr<Lacp> lacp_;
   std::optional<FrameRecord> record_;
   bool answers_first_ = true;
   uint64_t first_sent_ = 0, start_at_ = 0, stray_ = 0;

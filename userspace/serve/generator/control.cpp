@@ -103,11 +103,14 @@ Generator::Chosen Generator::choose(const std::vector<std::string> &names, Objec
       }
     for (size_t place = 0; place < plan.plain_flows.size(); place++)
       if (const otg::PlainFlow &flow = setup_->config.plain_flows[plan.plain_flows[place]];
-          !flow.removed && is_wanted(flow.name)) {
+          !flow.removed && !flow.tx_lag && is_wanted(flow.name)) {
         chosen.places[port].plain.push_back(place);
         chosen.plain.push_back(plan.plain_flows[place]);
       }
   }
+  for (size_t i = 0; i < setup_->lags->flows(); i++)
+    if (!setup_->lags->removed(i) && is_wanted(setup_->lags->name(i)))
+      chosen.of_lags.push_back(i);
   return chosen;
 }
 
@@ -124,12 +127,21 @@ void Generator::set_traffic(Object &object, Findings &findings) {
       return;
     if (state == kStart)
       return start_flows(chosen, transmitted);
-    for (size_t i = 0; i < setup_->units.size(); i++)
-      if (!chosen.places[i].empty())
-        (setup_->units[i].get()->*(state == kStop    ? &Unit::stop
-                                   : state == kPause ? &Unit::pause
-                                                     : &Unit::resume))(chosen.places[i]);
+    if (state == kStop)
+      return change_flows(chosen, &Unit::stop, &Lags::stop);
+    if (state == kPause)
+      return change_flows(chosen, &Unit::pause, &Lags::pause);
+    change_flows(chosen, &Unit::resume, &Lags::resume);
   });
+}
+
+void Generator::change_flows(const Chosen &chosen, void (Unit::*of_port)(const Unit::Places &),
+                             void (Lags::*of_lag)(size_t)) {
+  for (size_t i = 0; i < setup_->units.size(); i++)
+    if (!chosen.places[i].empty())
+      (setup_->units[i].get()->*of_port)(chosen.places[i]);
+  for (const size_t flow : chosen.of_lags)
+    (setup_->lags.get()->*of_lag)(flow);
 }
 
 // What is started stays as it is.
@@ -153,6 +165,9 @@ void Generator::leave_out_started(Chosen &chosen) {
     for (const size_t place : places.plain)
       chosen.plain.push_back(plan.plain_flows[place]);
   }
+  std::erase_if(chosen.of_lags, [&](size_t flow) {
+    return setup_->lags->state(flow) != requester::PlainState::Stopped;
+  });
 }
 
 void Generator::start_flows(Chosen chosen, Object &object) {
@@ -183,6 +198,14 @@ void Generator::start_flows(Chosen chosen, Object &object) {
     return;
   }
   const std::set<size_t> started(chosen.flows.begin(), chosen.flows.end());
+  std::vector<bool> sends(setup_->units.size()); // by port
+  std::vector<size_t> plain = chosen.plain;      // with those of LAGs
+  for (const size_t flow : chosen.of_lags) {
+    const auto own = setup_->lags->plain_flows(flow);
+    plain.insert(plain.end(), own.begin(), own.end());
+    for (const size_t each : own)
+      sends[setup_->config.plain_flows[each].tx_port] = true;
+  }
   size_t ports = 0;
   for (size_t i = 0; i < setup_->units.size(); i++) {
     std::vector<size_t> arriving;
@@ -190,24 +213,28 @@ void Generator::start_flows(Chosen chosen, Object &object) {
     for (size_t place = 0; place < all.size(); place++)
       if (started.contains(all[place]))
         arriving.push_back(place);
-    if (!arriving.empty() || !chosen.plain.empty())
-      setup_->units[i]->clear_arrived(arriving, chosen.plain);
-    ports += !chosen.places[i].empty();
+    if (!arriving.empty() || !plain.empty())
+      setup_->units[i]->clear_arrived(arriving, plain);
+    sends[i] = sends[i] || !chosen.places[i].empty();
+    ports += sends[i];
   }
   const uint64_t at = options_.now() + kStartNs + kStartPerPortNs * ports;
   for (size_t i = 0; i < setup_->units.size(); i++)
     if (!chosen.places[i].empty())
       setup_->units[i]->start(chosen.places[i], at);
+  setup_->lags->watch();
+  for (const size_t flow : chosen.of_lags)
+    setup_->lags->start(flow, at);
   // How far apart they were.
   options_.wait_until(at + kSettleNs);
   uint64_t first = UINT64_MAX, last = 0;
   for (size_t i = 0; i < setup_->units.size(); i++)
-    if (!chosen.places[i].empty())
+    if (sends[i])
       if (const auto [sent, due] = setup_->units[i]->started(); sent) {
         first = std::min(first, sent);
         last = std::max(last, sent);
       }
-  const size_t flows = chosen.flows.size() + chosen.plain.size();
+  const size_t flows = chosen.flows.size() + chosen.plain.size() + chosen.of_lags.size();
   if (last)
     options_.note(fmt::format("{} of {} began within {} us", counted(flows, "flow"),
                               counted(ports, "port"), (last - first) / 1000));
@@ -218,11 +245,14 @@ void Generator::set_protocol(Object &object) {
   const std::vector<std::string_view> members = {"all",  "route",  "lacp",   "bgp",
                                                  "isis", "ospfv2", "ospfv3", "rocev2"};
   const size_t choice = object.choice(members, 0);
+  constexpr size_t kLacp = 2;
   for (size_t i = 1; i + 1 < members.size(); i++)
-    object.unsupported(members[i].data(), "all or rocev2");
-  if (choice > 0 && choice + 1 < members.size() && object.findings().ok())
+    if (i != kLacp)
+      object.unsupported(members[i].data(), "all, lacp or rocev2");
+  object.object("lacp", "lacp", [&](Object &lacp) { set_lacp(lacp); });
+  if (choice > 0 && choice != kLacp && choice + 1 < members.size() && object.findings().ok())
     object.error("choice",
-                 {fmt::format("'{}' is not supported", members[choice]), "all or rocev2"});
+                 {fmt::format("'{}' is not supported", members[choice]), "all, lacp or rocev2"});
   object.object("all", "all", [&](Object &all) {
     const size_t state = all.word("state", {"start", "stop"}, 0);
     if (!object.findings().ok())

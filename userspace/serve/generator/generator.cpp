@@ -8,6 +8,8 @@
 #include <fmt/ranges.h>
 
 #include "base/clock.h"
+#include "host/link.h"
+#include "host/netns.h"
 #include "parse/address.h"
 #include "parse/words.h"
 
@@ -45,6 +47,12 @@ void remove_nulls(Json &json) {
       remove_nulls(each);
 }
 
+bool link_runs(const Unit &unit) {
+  const auto inside = host::enter_netns(unit.netns());
+  const auto link = inside.ok() ? host::read_link({unit.ifname()}) : inside.error();
+  return link.ok() && link.get().running;
+}
+
 std::string location_hint(const std::vector<std::string> &allowed) {
   return allowed.empty() ? "IF or NETNS/IF: `ip -br link` shows interfaces"
                          : fmt::format("the server has {}", fmt::join(allowed, ", "));
@@ -60,6 +68,8 @@ Generator::Generator(GeneratorOptions options) : options_(std::move(options)) {
       if (const uint64_t now = monotonic_ns(); until > now)
         std::this_thread::sleep_for(std::chrono::nanoseconds(until - now));
     };
+  if (!options_.link_up)
+    options_.link_up = link_runs;
   sampler_ = std::thread([this] { keep_sampling(); });
 }
 
@@ -128,6 +138,8 @@ http::Answer Generator::set_config(const std::string &body) {
       close_ports();
       return failure(400, set.error());
     }
+  setup_->lags = std::make_unique<Lags>(setup_->config, setup_->plan, setup_->units,
+                                        options_.link_up, options_.now);
   std::vector<std::string> warnings = findings.all_warnings();
   warnings.insert(warnings.end(), setup_->plan.notes.begin(), setup_->plan.notes.end());
   for (size_t i = 0; i < setup_->units.size(); i++) {
@@ -178,7 +190,7 @@ std::vector<std::string> Generator::unresolved() const {
   std::vector<std::string> all;
   for (size_t i = 0; i < setup_->units.size(); i++)
     for (const NextHop &hop : setup_->plan.ports[i].next_hops)
-      if (!setup_->units[i]->mac_of(hop))
+      if (is_first_port(setup_->config, hop, i) && !setup_->units[i]->mac_of(hop))
         all.push_back(fmt::format("{}: no host answers for {}",
                                   setup_->config.interfaces[hop.interface].name,
                                   parse::address_text(hop.address)));
@@ -186,6 +198,7 @@ std::vector<std::string> Generator::unresolved() const {
 }
 
 Generator::Started Generator::start_protocols() {
+  wait_for_lags();
   // At once, as the ports may be each other's neighbours, and one that is not there takes a second.
   std::vector<Status> results(setup_->units.size());
   std::vector<std::thread> threads;
@@ -193,7 +206,15 @@ Generator::Started Generator::start_protocols() {
     threads.emplace_back([&, i] { results[i] = setup_->units[i]->start_protocols(macs()); });
   for (std::thread &thread : threads)
     thread.join();
-  Started started{.errors = {}, .warnings = unresolved()};
+  Started started;
+  share_macs(started);
+  started.warnings = unresolved();
+  for (size_t lag = 0; lag < setup_->config.lags.size(); lag++)
+    if (!setup_->lags->is_up(lag))
+      started.warnings.push_back(
+          fmt::format("LAG '{}' is down: {} of its ports are up, min_links is {}",
+                      setup_->config.lags[lag].name, setup_->lags->ports_up(lag),
+                      setup_->config.lags[lag].min_links));
   for (const Status &result : results)
     if (!result)
       started.errors.push_back(sentence(result.error()));
@@ -201,12 +222,19 @@ Generator::Started Generator::start_protocols() {
 }
 
 void Generator::stop_protocols() {
+  setup_->lags->set_protocols(false);
+  setup_->lags->watch();
   for (const auto &unit : setup_->units)
     unit->stop_protocols();
 }
 
 MacOf Generator::macs() const {
-  return [this](size_t port) { return setup_->units[port]->run().port().mac; };
+  return [this](size_t port) {
+    if (const otg::Lag *lag = otg::lag_of_port(setup_->config, port))
+      if (const auto &mac = lag->ports.front().mac)
+        return *mac;
+    return setup_->units[port]->run().port().mac;
+  };
 }
 
 // What arrived at all ports before what they sent.
@@ -219,8 +247,12 @@ void Generator::sample_all() {
 
 void Generator::keep_sampling() {
   while (!stop_) {
-    for (auto slept = 0ms; slept < kSampling && !stop_; slept += 50ms)
+    for (auto slept = 0ms; slept < kSampling && !stop_; slept += 50ms) {
       std::this_thread::sleep_for(50ms);
+      const std::lock_guard guard(mutex_);
+      if (setup_ && setup_->lags)
+        setup_->lags->watch();
+    }
     const std::lock_guard guard(mutex_);
     const bool old = setup_ && std::ranges::any_of(setup_->units, [&](const auto &unit) {
                        return unit->now().in_ns + kOld < options_.now();

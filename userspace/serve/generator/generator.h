@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "generator/answer.h"
+#include "generator/lags.h"
 #include "generator/unit.h"
 
 namespace xr::generator {
@@ -28,6 +29,7 @@ struct GeneratorOptions {
   OpenPort open_port = endpoint::StationRun::open;
   std::function<uint64_t()> now = {};
   std::function<void(uint64_t)> wait_until = {};
+  Lags::LinkUp link_up = {};
 };
 
 class Generator {
@@ -54,11 +56,13 @@ private:
     otg::Config config;
     Plan plan;
     std::vector<std::unique_ptr<Unit>> units;
+    std::unique_ptr<Lags> lags; // of the units, when all are open
   };
   // What a request selects, and what it cannot.
   struct Chosen {
     std::vector<Unit::Places> places; // by port
     std::vector<size_t> flows, plain; // of the configuration
+    std::vector<size_t> of_lags;      // by number in Lags; none of the above
   };
 
   http::Answer set_config(const std::string &body);
@@ -83,15 +87,20 @@ private:
   };
   Started start_protocols();
   void stop_protocols();
+  void wait_for_lags();
+  void share_macs(Started &started);
   std::vector<std::string> unresolved() const;
 
   void set_traffic(otg::Object &object, Findings &findings);
   void transmit(const std::vector<std::string> &names, size_t state, Findings &findings,
                 otg::Object &object);
   void start_flows(Chosen chosen, otg::Object &object);
+  void change_flows(const Chosen &chosen, void (Unit::*of_port)(const Unit::Places &),
+                    void (Lags::*of_lag)(size_t));
   void leave_out_started(Chosen &chosen);
   void set_protocol(otg::Object &object);
   void set_peers(otg::Object &object);
+  void set_lacp(otg::Object &object);
   void set_port(otg::Object &object);
   void set_link(otg::Object &object);
   void set_capture(otg::Object &object);
@@ -106,6 +115,9 @@ private:
   // Rows, with commas between them.
   std::string port_metrics(otg::Object &request);
   std::string flow_metrics(otg::Object &request);
+  std::string lag_metrics(otg::Object &request);
+  std::string lacp_metrics(otg::Object &request);
+  std::vector<size_t> choose_lags(otg::Object &request, bool lacp) const;
   std::string qp_metrics(otg::Object &request);
   std::string peer_metrics(otg::Object &request, bool ipv4);
   Json neighbours(otg::Object &request, bool ipv4) const;

@@ -99,11 +99,16 @@ http::Answer Generator::metrics(const std::string &body) {
   Findings findings;
   Json json = parsed(body, findings, "{\"choice\": \"port\"}");
   Object object(json, findings, "a request for metrics");
-  const std::vector<std::string_view> members = {"port", "flow", "rocev2_ipv4", "rocev2_ipv6",
-                                                 "rocev2_flow"};
+  const std::vector<std::string_view> members = {
+      "port", "flow", "rocev2_ipv4", "rocev2_ipv6", "rocev2_flow", "lag", "lacp"};
   const size_t choice = object.choice(members, 0);
-  constexpr const char *kKinds[] = {"port_metrics", "flow_metrics", "rocev2_ipv4_per_peer_metrics",
-                                    "rocev2_ipv6_per_peer_metrics", "rocev2_flow_per_qp_metrics"};
+  constexpr const char *kKinds[] = {"port_metrics",
+                                    "flow_metrics",
+                                    "rocev2_ipv4_per_peer_metrics",
+                                    "rocev2_ipv6_per_peer_metrics",
+                                    "rocev2_flow_per_qp_metrics",
+                                    "lag_metrics",
+                                    "lacp_metrics"};
   std::string rows;
   const auto read = [&](Object &request) {
     if (!findings.ok())
@@ -118,6 +123,10 @@ http::Answer Generator::metrics(const std::string &body) {
       rows = port_metrics(request);
     else if (choice == 1)
       rows = flow_metrics(request);
+    else if (choice == 5)
+      rows = lag_metrics(request);
+    else if (choice == 6)
+      rows = lacp_metrics(request);
     else if (choice == 4)
       of_member("per_qp", [&](Object &inner) { return qp_metrics(inner); });
     else
@@ -181,7 +190,8 @@ struct PlainRow {
   std::string port_tx, port_rx;         // "": several, or none
   bool started = false, paused = false;
   bool counted = true; // where it arrives
-  uint64_t frames_tx = 0, bytes_tx = 0, frames_rx = 0, bytes_rx = 0, lost = 0;
+  uint64_t frames_tx = 0, bytes_tx = 0, frames_rx = 0, bytes_rx = 0;
+  uint64_t duplicates = 0; // of frames_rx
   double frames_tx_rate = 0, bytes_tx_rate = 0, frames_rx_rate = 0, bytes_rx_rate = 0;
   uint64_t first_ns = 0, last_ns = 0; // of arrival
   uint64_t timed = 0, latency_sum_ns = 0, latency_min_ns = 0, latency_max_ns = 0;
@@ -189,6 +199,7 @@ struct PlainRow {
   void add(const requester::PlainReceived &now, const requester::PlainReceived &before, uint64_t at,
            uint64_t since) {
     frames_rx += now.frames;
+    duplicates += now.duplicates;
     bytes_rx += now.bytes;
     frames_rx_rate += per_second(now.frames, before.frames, at, since);
     bytes_rx_rate += per_second(now.bytes, before.bytes, at, since);
@@ -234,10 +245,11 @@ Json row_of(const PlainRow &sum) {
   row["rx_rate_kbps"] = 8e-3 * sum.bytes_rx_rate;
   row["rx_rate_mbps"] = 8e-6 * sum.bytes_rx_rate;
   row["rx_l1_rate_bps"] = 8 * (sum.bytes_rx_rate + kL1Bytes * sum.frames_rx_rate);
+  const uint64_t arrived = sum.frames_rx - sum.duplicates;
+  const uint64_t lost = sum.frames_tx > arrived ? sum.frames_tx - arrived : 0;
   if (flow.loss)
-    row["loss"] = sum.frames_tx
-                      ? 100 * static_cast<double>(sum.lost) / static_cast<double>(sum.frames_tx)
-                      : 0.0;
+    row["loss"] =
+        sum.frames_tx ? 100 * static_cast<double>(lost) / static_cast<double>(sum.frames_tx) : 0.0;
   if (flow.timestamps && sum.frames_rx)
     row["timestamps"] = {{"first_timestamp_ns", sum.first_ns}, {"last_timestamp_ns", sum.last_ns}};
   if (flow.latency && sum.timed)
@@ -254,7 +266,7 @@ std::string Generator::flow_metrics(Object &request) {
   const auto wanted_names = request.texts("metric_names");
   request.unsupported("tagged_metrics");
   const otg::Config &config = setup_->config;
-  using Key = std::tuple<std::string, size_t, std::vector<size_t>>; // name, tx, rx
+  using Key = std::tuple<std::string, std::string, std::vector<size_t>>; // name, tx, rx
   std::map<Key, PlainRow> sums;
   std::vector<Key> order;
   std::vector<std::string_view> known; // also those without metrics
@@ -267,18 +279,20 @@ std::string Generator::flow_metrics(Object &request) {
         known.emplace_back(flow.name);
       if (!flow.enabled || flow.removed)
         continue;
-      const Key key{flow.name, flow.tx_port, flow.rx_ports};
+      const Key key{flow.name, flow.tx_name, flow.rx_ports};
       PlainRow &sum = sums[key];
       if (!sum.flow) {
         order.push_back(key);
         sum.flow = &flow;
-        sum.port_tx = config.ports[flow.tx_port].name;
-        sum.port_rx = flow.rx_ports.size() == 1 ? config.ports[flow.rx_ports.front()].name : "";
+        sum.port_tx = flow.tx_name;
+        sum.port_rx = flow.rx_name;
       }
       const auto sent = at_or_none(unit.now().plain_sent, place),
                  before = at_or_none(unit.before().plain_sent, place);
-      sum.started = sum.started || sent.state == requester::PlainState::Started;
-      sum.paused = sum.paused || sent.state == requester::PlainState::Paused;
+      const requester::PlainState state =
+          flow.tx_lag ? setup_->lags->state_of_plain(flows[place]) : sent.state;
+      sum.started = sum.started || state == requester::PlainState::Started;
+      sum.paused = sum.paused || state == requester::PlainState::Paused;
       sum.frames_tx += sent.frames;
       sum.bytes_tx += sent.bytes;
       if (sent.state == requester::PlainState::Started) {
@@ -287,15 +301,12 @@ std::string Generator::flow_metrics(Object &request) {
         sum.bytes_tx_rate += per_second(sent.bytes, before.bytes, at, since);
       }
       sum.counted = sum.counted && !flow.rx_ports.empty();
-      uint64_t arrived = 0;
       for (const size_t there : flow.rx_ports) {
         const Unit &other = *setup_->units[there];
         const auto now = at_or_none(other.now().plain_arrived, flows[place]);
         sum.add(now, at_or_none(other.before().plain_arrived, flows[place]), other.now().in_ns,
                 other.before().in_ns);
-        arrived += now.frames - now.duplicates;
       }
-      sum.lost += sent.frames > arrived ? sent.frames - arrived : 0;
     }
   }
   for (const std::string &name : names)
@@ -482,7 +493,8 @@ Json Generator::neighbours(Object &request, bool ipv4) const {
     for (const NextHop &hop : setup_->plan.ports[port].next_hops) {
       const otg::Interface &own = config.interfaces[hop.interface];
       const std::string &ethernet = config.ethernets[own.ethernet].name;
-      if (own.ipv4 != ipv4 || (!names.empty() && std::ranges::find(names, ethernet) == names.end()))
+      if (own.ipv4 != ipv4 || !is_first_port(config, hop, port) ||
+          (!names.empty() && std::ranges::find(names, ethernet) == names.end()))
         continue;
       Json row = {{"ethernet_name", ethernet},
                   {ipv4 ? "ipv4_address" : "ipv6_address", parse::address_text(hop.address)}};

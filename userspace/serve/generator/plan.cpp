@@ -30,6 +30,10 @@ constexpr unsigned kMostTimeout = 31; // code
 size_t port_of_interface(const Config &config, size_t interface) {
   return config.ethernets[config.interfaces[interface].ethernet].port;
 }
+bool is_on(const Config &config, const otg::Ethernet &ethernet, size_t port) {
+  const std::vector<size_t> ports = otg::ports_of(config, ethernet);
+  return std::ranges::find(ports, port) != ports.end();
+}
 size_t port_of_qp(const Config &config, size_t qp) {
   return port_of_interface(config, config.peers[config.qps[qp].peer].interface);
 }
@@ -143,7 +147,7 @@ void plan_port(const Config &config, Plan &plan, size_t number, const std::strin
                                               .pause = false};
   for (const otg::Interface &interface : config.interfaces)
     if (const otg::Ethernet &ethernet = config.ethernets[interface.ethernet];
-        ethernet.port == number)
+        is_on(config, ethernet, number))
       request.addresses.push_back({interface.address, ethernet.mac});
   plan_answers(config, plan, number, request.responder);
 }
@@ -391,6 +395,21 @@ Result<std::vector<requester::PlainFlow>> plain_flows(const Config &config, cons
   return all;
 }
 
+namespace {
+
+// Of each port of the interface, once.
+void add_next_hop(const Config &config, Plan &plan, const NextHop &hop) {
+  for (const size_t port :
+       otg::ports_of(config, config.ethernets[config.interfaces[hop.interface].ethernet])) {
+    auto &hops = plan.ports[port].next_hops;
+    if (std::ranges::none_of(hops,
+                             [&](const NextHop &each) { return !(each < hop) && !(hop < each); }))
+      hops.push_back(hop);
+  }
+}
+
+} // namespace
+
 void add_plain(const Config &config, Plan &plan, size_t first) {
   for (size_t i = first; i < config.plain_flows.size(); i++) {
     const otg::PlainFlow &flow = config.plain_flows[i];
@@ -401,11 +420,8 @@ void add_plain(const Config &config, Plan &plan, size_t first) {
       const auto way = device_way(config, pair);
       if (!way || !flow.resolve_dst_mac)
         continue;
-      const NextHop hop = next_hop(config, way->first, config.interfaces[way->second].address);
-      auto &hops = plan.ports[port_of_interface(config, hop.interface)].next_hops;
-      if (std::ranges::none_of(hops,
-                               [&](const NextHop &each) { return !(each < hop) && !(hop < each); }))
-        hops.push_back(hop);
+      add_next_hop(config, plan,
+                   next_hop(config, way->first, config.interfaces[way->second].address));
     }
   }
 }
@@ -437,7 +453,11 @@ Plan make_plan(const Config &config, const std::string &netns) {
         !is_unspecified(own.gateway) && own.gateway != own.address)
       asked.insert({i, own.gateway});
   for (const NextHop &hop : asked)
-    plan.ports[port_of_interface(config, hop.interface)].next_hops.push_back(hop);
+    add_next_hop(config, plan, hop);
+  for (const otg::Lag &lag : config.lags)
+    if (lag.lacp) // LACPDUs
+      for (const size_t port : otg::ports_of(lag))
+        plan.ports[port].request.all_frames = true;
   add_plain(config, plan, 0);
   return plan;
 }

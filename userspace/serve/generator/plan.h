@@ -61,6 +61,10 @@ using MacOf = std::function<packet::Mac(size_t port)>;
 
 // The MACs of next hops that answered, or that the configuration gives.
 using HopMacs = std::map<NextHop, packet::Mac>;
+// Whether the port is the first of those that ask for a neighbour: a LAG's ports all do.
+inline bool is_first_port(const otg::Config &config, const NextHop &hop, size_t port) {
+  return config.ethernets[config.interfaces[hop.interface].ethernet].port == port;
+}
 // Where frames of an interface go first.
 NextHop next_hop(const otg::Config &config, size_t interface, const Address &to);
 

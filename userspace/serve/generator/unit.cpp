@@ -243,6 +243,18 @@ Status Unit::start_protocols(const MacOf &mac_of) {
   for (size_t i = 0; i < hops.size(); i++)
     if (answers[i])
       macs_[hops[i]] = *answers[i];
+  XR_TRY(give_paths(mac_of));
+  protocols_ = true;
+  return {};
+}
+
+Status Unit::learn(const HopMacs &macs, const MacOf &mac_of) {
+  const size_t before = macs_.size();
+  macs_.insert(macs.begin(), macs.end());
+  return macs_.size() == before ? Status() : give_paths(mac_of);
+}
+
+Status Unit::give_paths(const MacOf &mac_of) {
   auto flows = XR_TRY(station_flows(config_, plan_, number_, run_->port(), macs_));
   auto plain = XR_TRY(plain_flows(config_, plan_, number_, run_->line_bits(), macs_, mac_of));
   run_->call([&](station::Station &station, const EngineCounts &) {
@@ -252,7 +264,6 @@ Status Unit::start_protocols(const MacOf &mac_of) {
           source.counts(i).state == requester::PlainState::Stopped)
         source.replace(i, std::move(plain[i]));
   });
-  protocols_ = true;
   return {};
 }
 
@@ -326,7 +337,7 @@ void Unit::sample_in() {
   run_->call([&](station::Station &station, const EngineCounts &engine) {
     made.in_ns = engine.now_ns;
     made.records = station.records();
-    const station::NeighbourFrames &own = station.neighbour_frames();
+    const station::NeighbourFrames own = station.neighbour_frames();
     made.in.frames = engine.received - std::min(engine.received, own.received);
     made.in.bytes =
         with_fcs(engine.received_bytes - std::min(engine.received_bytes, own.received_bytes),
@@ -352,7 +363,7 @@ void Unit::sample_out() {
   Sample &made = samples_.back();
   run_->call([&](station::Station &station, const EngineCounts &engine) {
     made.out_ns = engine.now_ns;
-    const station::NeighbourFrames &own = station.neighbour_frames();
+    const station::NeighbourFrames own = station.neighbour_frames();
     made.out.frames = engine.sent - std::min(engine.sent, own.sent);
     made.out.bytes =
         with_fcs(engine.sent_bytes - std::min(engine.sent_bytes, own.sent_bytes), made.out.frames);

@@ -98,6 +98,8 @@ public:
   void stop_protocols();
   bool protocols() const { return protocols_; }
   std::optional<packet::Mac> mac_of(const NextHop &hop) const;
+  // MACs that another port of its LAG has got.
+  Status learn(const HopMacs &macs, const MacOf &mac_of);
 
   // Flows by their place in PortPlan::flows, and plain ones.
   struct Places {
@@ -125,6 +127,7 @@ private:
   Unit(const otg::Config &config, const Plan &plan, size_t number)
       : config_(config), plan_(plan), number_(number) {}
   void list_arriving();
+  Status give_paths(const MacOf &mac_of);
   std::vector<requester::PlainReceiver::Unstamped> unstamped() const;
 
   const otg::Config &config_;

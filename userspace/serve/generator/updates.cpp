@@ -137,6 +137,7 @@ http::Answer Generator::update_config(const std::string &body) {
         (void)each->update_plain(which, macs());
       return failure(400, done.error());
     }
+  setup_->lags->changed(which);
   for (Json &flow : json["flows"]["flows"])
     *flow_named(setup_->json["flows"], flow["name"]) = flow;
   return success(findings.all_warnings());
@@ -175,6 +176,7 @@ http::Answer Generator::append_config(const std::string &body) {
     remove_flows(first);
     return failure(400, done.error());
   }
+  setup_->lags->add(first);
   Json &flows = setup_->json["flows"];
   for (const Json &element : json["config_append_list"])
     for (const Json &flow : element["flows"])
@@ -239,15 +241,9 @@ http::Answer Generator::delete_config(const std::string &body) {
   object.done();
   if (!findings.ok())
     return failures(400, findings.all_errors());
-  for (size_t port = 0; port < setup_->units.size(); port++) {
-    Unit::Places places;
-    const std::vector<size_t> &flows = setup_->plan.ports[port].plain_flows;
-    for (size_t place = 0; place < flows.size(); place++)
-      if (wanted.contains(setup_->config.plain_flows[flows[place]].name))
-        places.plain.push_back(place);
-    if (!places.empty())
-      setup_->units[port]->stop(places);
-  }
+  if (wanted.empty())
+    return success(findings.all_warnings());
+  change_flows(choose({wanted.begin(), wanted.end()}, object), &Unit::stop, &Lags::stop);
   for (PlainFlow &flow : setup_->config.plain_flows)
     flow.removed = flow.removed || wanted.contains(flow.name);
   for (const auto &unit : setup_->units)

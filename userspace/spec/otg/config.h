@@ -58,6 +58,26 @@ struct Port {
   PortOptions options;
 };
 
+// lags[].ports[]
+struct LagPort {
+  size_t port = 0;
+  std::optional<packet::Mac> mac; // none: the port's
+  // lacp:
+  uint16_t number = 0, priority = 1; // number 0: its place in the LAG, from 1
+  bool active = true;
+  uint64_t interval_s = 0, timeout_s = 0; // 0: as the partner asks; 3
+};
+
+// lags[]: ports that are one link.
+struct Lag {
+  std::string name;
+  std::vector<LagPort> ports; // at least one
+  uint64_t min_links = 1;
+  bool lacp = false;    // else static
+  packet::Mac system{}; // {}: the MAC of its first port
+  uint16_t system_priority = 0, key = 0;
+};
+
 struct Vlan {
   uint16_t tpid = 0x8100;
   uint16_t id = 1;
@@ -67,7 +87,8 @@ struct Vlan {
 // devices[].ethernets[]
 struct Ethernet {
   std::string name, device;
-  size_t port = 0;
+  size_t port = 0;                // of a LAG: its first
+  std::optional<size_t> lag;      // that it is on
   std::optional<packet::Mac> mac; // none: the port's
   uint64_t mtu = 1500;
   std::vector<Vlan> vlans; // outer first
@@ -134,6 +155,7 @@ struct Capture {
 
 struct Config {
   std::vector<Port> ports;
+  std::vector<Lag> lags;
   std::vector<Ethernet> ethernets;
   std::vector<Interface> interfaces;
   std::vector<Peer> peers;
@@ -143,6 +165,12 @@ struct Config {
   std::vector<Capture> captures;
   bool auto_start = true; // options.protocol_options.auto_start_all
 };
+
+// The ports of a LAG, and those that an Ethernet is on.
+std::vector<size_t> ports_of(const Lag &lag);
+std::vector<size_t> ports_of(const Config &config, const Ethernet &ethernet);
+// nullptr: the port is in none.
+const Lag *lag_of_port(const Config &config, size_t port);
 
 // Reads `json`, which gets the defaults of what is absent. What is wrong is in `findings`, what has
 // no effect in its warnings. With errors the configuration lacks objects, but its indexes hold.

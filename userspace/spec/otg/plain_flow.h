@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,12 +18,15 @@ inline constexpr size_t kMostPlainFlows = 1U << 16;
 
 // One direction of a flow between one transmitting port and its receivers. A flow of tx_rx.device
 // is one of these for each transmitting port, and one for each on the way back, all with the flow's
-// name; those of one direction share its rate (but a percentage, which is of each port) and its
-// packets.
+// name; one that a LAG sends is one of these for each port of the LAG, each with the whole rate and
+// all packets, of which the ports that are up have equal shares; those of one direction share its
+// rate (but a percentage, which is of each port) and its packets.
 struct PlainFlow {
   std::string name;
   bool removed = false;         // since the configuration was set
   size_t tx_port = 0;           // an index in Config::ports
+  std::optional<size_t> tx_lag; // that the port sends for
+  std::string tx_name, rx_name; // of the ports or LAGs; rx_name "": several, or none
   std::vector<size_t> rx_ports; // empty: none is named, and nothing is counted on arrival
   // Of tx_rx.device: names of an Ethernet or an interface, that of the sender first. Frame n is of
   // pair n modulo their number.

@@ -29,14 +29,16 @@ Config read_config(Json &json, Findings &findings) {
   Reading reading;
   read_ports(root, reading);
   read_layer1(root, reading);
+  read_lags(root, reading);
   read_devices(root, reading);
+  check_lag_peers(reading, findings);
   check_qp_numbers(reading, findings);
   read_stateful_flows(root, reading);
   read_options(root, reading);
   read_captures(root, reading);
   read_flows(root, reading.config);
   check_flow_names(reading, findings);
-  for (const char *other : {"lags", "lldp", "events", "egress_only_tracking"})
+  for (const char *other : {"lldp", "events", "egress_only_tracking"})
     root.unsupported(other);
   root.done();
   return std::move(reading.config);

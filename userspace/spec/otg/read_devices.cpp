@@ -44,7 +44,8 @@ public:
   }
 
 private:
-  std::optional<size_t> port_of(Object &ethernet) {
+  // Sets the port, and the LAG. False: there is none.
+  bool read_connection(Object &ethernet, Ethernet &made) {
     std::optional<size_t> port;
     if (!ethernet.has("connection"))
       ethernet.error("connection", {"an ethernet needs it", "{\"port_name\": \"...\"}"});
@@ -54,12 +55,25 @@ private:
       const size_t chosen = connection.choice(members, 0);
       if (chosen == 0) {
         port = reading_.ports.refer(connection, "port_name");
+        if (const Lag *lag = port ? lag_of_port(reading_.config, *port) : nullptr)
+          connection.error("port_name", {fmt::format("port {} is in LAG {}",
+                                                     shown(Json(reading_.config.ports[*port].name)),
+                                                     shown(Json(lag->name))),
+                                         "{\"lag_name\": \"...\"}"});
+        return;
+      }
+      if (chosen == 1) {
+        made.lag = reading_.lags.refer(connection, "lag_name");
+        if (made.lag)
+          port = reading_.config.lags[*made.lag].ports.front().port;
         return;
       }
       (void)connection.value(members[chosen].data());
-      connection.error(members[chosen].data(), {"it is not supported", "{\"port_name\": \"...\"}"});
+      connection.error(members[chosen].data(),
+                       {"it is not supported", "{\"port_name\": \"...\"} or lag_name"});
     });
-    return port;
+    made.port = port.value_or(0);
+    return port.has_value();
   }
 
   static Vlan vlan(Object &object) {
@@ -74,8 +88,11 @@ private:
     Ethernet made;
     made.name = object.needed_text("name");
     made.device = device;
-    const auto port = port_of(object);
+    const bool connected = read_connection(object, made);
     made.mac = host_mac(object, "mac");
+    if (made.lag && !made.mac && reading_.config.lags[*made.lag].ports.size() > 1)
+      object.error("mac", {"an ethernet on a LAG of several ports needs it",
+                           "one for all ports, like 02:00:00:00:00:01"});
     made.mtu = object.integer("mtu", 0, 65535, 1500);
     object.each("vlans", "a VLAN", [&](Object &tag) { made.vlans.push_back(vlan(tag)); });
     if (made.vlans.size() > ROCE_VLAN_MAX)
@@ -83,12 +100,10 @@ private:
                              fmt::format("at most {}", ROCE_VLAN_MAX)});
     for (const char *other : {"dhcpv4_interfaces", "dhcpv6_interfaces"})
       object.unsupported(other, "ipv4_addresses, ipv6_addresses");
-    const size_t index = port ? reading_.config.ethernets.size() : Names::kBroken;
+    const size_t index = connected ? reading_.config.ethernets.size() : Names::kBroken;
     reading_.ethernets.add(object, "name", made.name, index);
-    if (port) {
-      made.port = *port;
+    if (connected)
       reading_.config.ethernets.push_back(std::move(made));
-    }
     for (const bool ipv4 : {true, false})
       object.each(ipv4 ? "ipv4_addresses" : "ipv6_addresses", "an address",
                   [&](Object &each) { address(each, index, ipv4); });

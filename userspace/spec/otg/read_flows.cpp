@@ -20,24 +20,48 @@ namespace xr::otg {
 
 namespace {
 
-// From one port, in one direction.
+// A port or a LAG.
+struct Site {
+  size_t port = 0; // of a LAG: its first
+  std::optional<size_t> lag;
+  bool operator==(const Site &) const = default;
+};
+
+// "": there are no ports, which is an error already.
+std::string name_of(const Site &site, const Config &config) {
+  if (site.lag)
+    return config.lags[*site.lag].name;
+  return site.port < config.ports.size() ? config.ports[site.port].name : "";
+}
+
+std::vector<size_t> ports_at(const Site &site, const Config &config) {
+  return site.lag ? ports_of(config.lags[*site.lag]) : std::vector<size_t>{site.port};
+}
+
+// From one port or LAG, in one direction.
 struct Way {
-  size_t tx = 0;
-  std::vector<size_t> rx;
+  Site tx = {};
+  std::vector<Site> rx = {};
   std::vector<std::pair<std::string, std::string>> pairs = {};
   bool back = false;
 };
 
-size_t port_named(Object &object, const char *key, const std::string &name, const Config &config) {
+Site site_named(Object &object, const char *key, const std::string &name, const Config &config) {
   std::vector<std::string_view> names;
   for (size_t i = 0; i < config.ports.size(); i++) {
     if (config.ports[i].name == name)
-      return i;
+      return {i, {}};
     names.push_back(config.ports[i].name);
   }
-  object.error(
-      key, {fmt::format("there is no port {}", shown(Json(name))), parse::hint_from(name, names)});
-  return 0;
+  for (size_t i = 0; i < config.lags.size(); i++) {
+    if (config.lags[i].name == name)
+      return {config.lags[i].ports.front().port, i};
+    names.push_back(config.lags[i].name);
+  }
+  object.error(key, {fmt::format("there is no port {}{}", config.lags.empty() ? "" : "or LAG ",
+                                 shown(Json(name))),
+                     parse::hint_from(name, names)});
+  return {};
 }
 
 // A device's name is that of its first IP interface, or else of its first Ethernet.
@@ -60,33 +84,39 @@ std::vector<std::string> ends(Object &device, const char *key, const Config &con
   return names;
 }
 
-// The port of an Ethernet or an interface.
-size_t port_of_device(Object &object, const char *key, const std::string &name,
-                      const Config &config) {
+// Where an Ethernet or an interface is.
+Site site_of_device(Object &object, const char *key, const std::string &name,
+                    const Config &config) {
   std::vector<std::string_view> names;
   for (const Ethernet &ethernet : config.ethernets) {
     if (ethernet.name == name)
-      return ethernet.port;
+      return {ethernet.port, ethernet.lag};
     names.push_back(ethernet.name);
   }
   for (const Interface &interface : config.interfaces) {
     if (interface.name == name)
-      return config.ethernets[interface.ethernet].port;
+      return {config.ethernets[interface.ethernet].port, config.ethernets[interface.ethernet].lag};
     names.push_back(interface.name);
   }
   object.error(key, {fmt::format("there is no Ethernet or IP interface {}", shown(Json(name))),
                      parse::hint_from(name, names)});
-  return 0;
+  return {};
 }
 
 Way read_ports(Object &port, const Config &config) {
   Way way;
   if (const std::string name = port.needed_text("tx_name"); !name.empty())
-    way.tx = port_named(port, "tx_name", name, config);
+    way.tx = site_named(port, "tx_name", name, config);
+  if (const Lag *lag = lag_of_port(config, way.tx.port);
+      lag && !way.tx.lag && port.text("tx_name") == name_of(way.tx, config))
+    port.error("tx_name",
+               {fmt::format("port {} is in LAG {}, which sends",
+                            shown(Json(name_of(way.tx, config))), shown(Json(lag->name))),
+                "the LAG's name"});
   if (const std::string one = port.text("rx_name"); !one.empty())
-    way.rx.push_back(port_named(port, "rx_name", one, config));
+    way.rx.push_back(site_named(port, "rx_name", one, config));
   for (const std::string &name : port.texts("rx_names"))
-    if (const size_t rx = port_named(port, "rx_names", name, config);
+    if (const Site rx = site_named(port, "rx_names", name, config);
         std::ranges::find(way.rx, rx) == way.rx.end())
       way.rx.push_back(rx);
   return way;
@@ -121,8 +151,8 @@ std::vector<Way> read_devices(Object &device, const Config &config) {
                                   "other names than in tx_names"});
         continue;
       }
-      const size_t tx = port_of_device(device, "tx_names", from[i], config);
-      const size_t rx = port_of_device(device, "rx_names", to[k], config);
+      const Site tx = site_of_device(device, "tx_names", from[i], config);
+      const Site rx = site_of_device(device, "rx_names", to[k], config);
       add_pair(ways, {tx, {rx}, {{from[i], to[k]}}, false});
       if (both)
         add_pair(ways, {rx, {tx}, {{to[k], from[i]}}, true});
@@ -359,6 +389,14 @@ void share(PlainFlow &made, const Way &way, const std::vector<Way> &ways) {
     made.rate.value = part(made.rate.value);
 }
 
+void check_lag(Object &flow, const Way &way, const PlainFlow &made, const Config &config) {
+  if (way.tx.lag && config.lags[*way.tx.lag].ports.size() > 1 &&
+      made.span.kind == packet::FrameSpan::Kind::Bursts)
+    flow.error("duration", {"bursts are of one port, and LAG " +
+                                shown(Json(config.lags[*way.tx.lag].name)) + " has several",
+                            "continuous, fixed_packets, fixed_seconds; or a LAG of one port"});
+}
+
 void read_flow(Object &flow, Config &config, std::set<std::string> &names) {
   PlainFlow made;
   made.name = flow.needed_text("name");
@@ -378,16 +416,26 @@ void read_flow(Object &flow, Config &config, std::set<std::string> &names) {
   flow.unused("egress_packet", "what changed on the way is not tracked");
   settle(flow, made, headers.pauses);
   for (const Way &way : ways) {
+    check_lag(flow, way, made, config);
     if (way.rx.empty() && made.enabled)
       flow.warning("tx_rx.port.rx_names", "no port is named that counts what arrives");
-    made.tx_port = way.tx;
-    made.rx_ports = way.rx;
-    made.pairs = way.pairs;
-    PlainFlow &added = config.plain_flows.emplace_back(made);
+    PlainFlow added = made;
+    added.tx_lag = way.tx.lag;
+    added.tx_name = name_of(way.tx, config);
+    added.rx_name = way.rx.size() == 1 ? name_of(way.rx.front(), config) : "";
+    for (const Site &site : way.rx)
+      for (const size_t port : ports_at(site, config))
+        if (std::ranges::find(added.rx_ports, port) == added.rx_ports.end())
+          added.rx_ports.push_back(port);
+    added.pairs = way.pairs;
     share(added, way, ways);
     if (way.back) {
       added.frame = swapped(made.frame, headers.swaps);
       added.resolve_src_mac = made.resolve_dst_mac;
+    }
+    for (const size_t port : ports_at(way.tx, config)) {
+      added.tx_port = port;
+      config.plain_flows.push_back(added);
     }
   }
 }

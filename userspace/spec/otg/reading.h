@@ -38,7 +38,8 @@ private:
 struct Reading {
   Config config;
   Names ports{"port"}, layers{"layer1"}, devices{"device"}, ethernets{"ethernet"},
-      addresses{"address"}, peers{"peer"}, qps{"QP"}, flows{"flow"}, captures{"capture"};
+      addresses{"address"}, lags{"LAG"}, peers{"peer"}, qps{"QP"}, flows{"flow"},
+      captures{"capture"};
   std::vector<std::string> qpn_paths; // of source_qp_number, by QP
 
   size_t port_of_interface(size_t interface) const {
@@ -51,7 +52,10 @@ struct Reading {
 
 void read_ports(Object &root, Reading &reading);
 void read_layer1(Object &root, Reading &reading);
+void read_lags(Object &root, Reading &reading);
 void read_devices(Object &root, Reading &reading);
+// After all devices.
+void check_lag_peers(const Reading &reading, Findings &findings);
 // rocev2 of a device.
 void read_rocev2(Object &device, const std::string &name, Reading &reading);
 // After all devices: which QPNs are not set, and which are there twice.
