@@ -9,6 +9,7 @@
 #include <google/protobuf/descriptor.pb.h>
 #include <google/protobuf/dynamic_message.h>
 #include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/stubs/common.h>
 #include <google/protobuf/unknown_field_set.h>
 #include <google/protobuf/util/json_util.h>
 #include <google/protobuf/wire_format_lite.h>
@@ -135,6 +136,9 @@ Converter::Converter() : parts_(std::make_unique<Parts>()) {}
 Converter::~Converter() = default;
 
 Result<std::unique_ptr<Converter>> Converter::make() {
+#if GOOGLE_PROTOBUF_VERSION < 4000000
+  pb::SetLogHandler(nullptr); // a client must not write to the server's terminal
+#endif
   std::unique_ptr<Converter> made(new Converter);
   Parts &parts = *made->parts_;
   pb::FileDescriptorSet set;
