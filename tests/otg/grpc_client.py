@@ -160,7 +160,7 @@ def run():
 run()
 for choice in ("port", "flow"):
     asked = {"choice": choice, choice: {}}
-    # Of what stands still: rates do not.
+    # Rates differ from one moment to the next.
     rows = [{key: value for key, value in row.items() if "rate" not in key} for row in call("GetMetrics", asked)[f"{choice}_metrics"]]
     other = [{key: value for key, value in row.items() if "rate" not in key} for row in by_http("POST", "/monitor/metrics", asked)[f"{choice}_metrics"]]
     equal(numbers(other), numbers(rows), f"metrics of {choice}")
@@ -190,7 +190,7 @@ if not many["errors"][-1].startswith("and "):
     sys.exit(f"errors are not cut: {many['errors'][-1]}")
 refused("GetCapture", "INVALID_ARGUMENT", lambda: call("GetCapture", {"port_name": "C"}))
 
-# A field that the server's otg.proto does not have: devices[0].bgp (5, ?) with field 3, whatever it is.
+# A field that the otg.proto of the server does not have, in devices[0].bgp.
 def field(number, data):
     return bytes([number << 3 | 2, len(data)]) + data
 

@@ -73,7 +73,7 @@ class Trimmed:
                 self.keep(field.type_name)
 
     def merged(self):
-        """Name -> the name of the message that stands for it."""
+        """Name -> the name of the message that is used for it."""
         stands = {name: name for name in self.kept}
         patterns = [name for name in self.model.messages if name in self.kept and name.startswith(".otg.PatternFlow")]
         while True:
@@ -95,7 +95,7 @@ class Trimmed:
 
     @staticmethod
     def named(stands):
-        """Messages that stand for several get a name of their own: Pattern1, Counter1, MetricTag1."""
+        """Messages that are used for several get a name of their own: Pattern1, Counter1, MetricTag1."""
         members = {}
         for name, other in stands.items():
             members.setdefault(other, []).append(name)

@@ -19,9 +19,9 @@ class DynamicMessageFactory;
 
 namespace xr::otg_grpc {
 
-// A call, and the request that stands for it. `request`, `answer`: the members of its messages that
-// are the bodies, "" for none. A name that begins with "stream" stands for the same request; its
-// bodies come, or go, in pieces (`Data`), without the message around them.
+// A call, and the request that it is. `request`, `answer`: the members of its messages that are the
+// bodies, "" for none. A name that begins with "stream" is the same request; its bodies come, or
+// go, in pieces (`Data`), without the message around them.
 struct Call {
   const char *name, *method, *path, *request, *answer;
 };

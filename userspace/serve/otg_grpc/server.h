@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A gRPC server: the calls of the Open Traffic Generator's service `otg.Openapi`, each answered as
-// the HTTP request that stands for it. Calls are let in as requests of an HTTP server are.
+// the HTTP request that it is. Calls are let in as requests of an HTTP server are.
 #pragma once
 
 #include <cstddef>
