@@ -29,4 +29,5 @@ set(CMAKE_CXX_FLAGS_INIT "${flags}")
 # Its map says what it was made of.
 set(CMAKE_EXE_LINKER_FLAGS_INIT "-static-pie -Wl,--gc-sections -Wl,-Map,${CMAKE_BINARY_DIR}/static.map")
 set(XDP_ROCE_STATIC ON CACHE BOOL "" FORCE)
+set(XDP_ROCE_GRPC OFF CACHE BOOL "" FORCE)
 set(XDP_ROCE_TESTS OFF CACHE BOOL "")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <optional>
 
+#include <fmt/format.h>
 #include <malloc.h>
 
 #include "cli/attach_options.h"
@@ -14,6 +15,7 @@
 #include "host/placement.h"
 #include "host/privilege.h"
 #include "http/server.h"
+#include "otg_grpc/server.h"
 #include "parse/words.h"
 
 namespace xr::cli {
@@ -21,8 +23,11 @@ namespace xr::cli {
 namespace serve_command {
 namespace {
 
+constexpr const char *kGrpcAddress = "127.0.0.1:40051";
+
 struct Args {
   WebOptions web{"127.0.0.1:8443"};
+  std::optional<std::string> grpc;
   std::optional<std::string> ports;
   std::vector<uint32_t> cpus;
   datapath::AttachOptions attach;
@@ -30,6 +35,10 @@ struct Args {
 
 void describe(Command command, Args &args) {
   add_web_options(command, args.web);
+  command
+      .add_option("--grpc", args.grpc,
+                  "Serve gRPC at this address, too, with the same --tls, --token and --insecure")
+      .value_name("ADDR:PORT");
   command
       .add_option("--ports", args.ports,
                   "Locations that a configuration may use (default: any interface)")
@@ -48,7 +57,30 @@ Status collect(Args &args) {
     for (const std::string &location : parse::parts(*args.ports))
       if (location.empty())
         return Error{"--ports has an empty location", "--ports IF,NETNS/IF"};
+  if (args.grpc) {
+    if (!otg_grpc::built())
+      return Error{"this program was built without gRPC",
+                   "serve without --grpc; or a build with libgrpc++-dev"};
+    if (!args.web.config_file.empty())
+      return Error{"--grpc does not take --web.config.file", "--tls CERT KEY, --token FILE"};
+    args.web.also = XR_TRY(
+        parse::listen(*args.grpc, fmt::format("ADDRESS:PORT, like --grpc {}", kGrpcAddress)));
+  }
   return check_web_options(args.web);
+}
+
+Result<otg_grpc::Server> start_grpc(const parse::Listen &listen, const http::Server &server,
+                                    generator::Generator &generator) {
+  otg_grpc::ServerOptions options;
+  options.listen = listen;
+  options.access = [&server] { return server.access(); };
+  auto started = otg_grpc::Server::start(
+      options, [&generator](const http::Request &request) { return generator.answer(request); },
+      generator::failures);
+  if (started)
+    note("serve", fmt::format("gRPC on {}{}", started->listen().text(),
+                              server.access()->tls() ? " with TLS" : ""));
+  return started;
 }
 
 int serve(Args args, const Globals &globals) {
@@ -83,6 +115,13 @@ int serve(Args args, const Globals &globals) {
       });
   if (!server)
     return fail("serve", server.error());
+  std::optional<otg_grpc::Server> grpc; // ends before what it uses
+  if (args.web.also) {
+    auto started = start_grpc(*args.web.also, *server, generator);
+    if (!started)
+      return fail("serve", started.error());
+    grpc = std::move(*started);
+  }
   return run_server("serve", args.web, interrupt, *server, "");
 }
 

@@ -22,8 +22,15 @@ Result<std::string> read_token(const std::string &path) {
   return token;
 }
 
+// The address that others can reach; nullptr: none.
+const parse::Listen *for_others(const WebOptions &options) {
+  return !options.listen.loopback()                  ? &options.listen
+         : options.also && !options.also->loopback() ? &*options.also
+                                                     : nullptr;
+}
+
 Error open_to_others(const WebOptions &options) {
-  return {fmt::format("{} is open to others", options.listen.text()),
+  return {fmt::format("{} is open to others", for_others(options)->text()),
           fmt::format("--web.config.file FILE, --tls CERT KEY or --token FILE; or --insecure, or "
                       "--listen {}",
                       options.default_address)};
@@ -48,7 +55,7 @@ void print_notes(const std::string &context, const WebOptions &options,
   const http::WebConfig &config = access.config();
   for (const std::string &sentence : config.notes)
     note(context, sentence);
-  if ((!config.users.empty() || !config.token.empty()) && !config.tls && !options.listen.loopback())
+  if ((!config.users.empty() || !config.token.empty()) && !config.tls && for_others(options))
     note(context, "passwords and tokens pass the network in clear text: there is no TLS");
 }
 
@@ -98,7 +105,7 @@ Status check_web_options(WebOptions &options) {
                                                         options.default_address, port)));
   if (options.tls.size() > 2)
     return Error{"--tls has two files: the certificate and its key", "--tls CERT KEY"};
-  if (!options.listen.loopback() && !has_files(options) && !options.insecure)
+  if (for_others(options) && !has_files(options) && !options.insecure)
     return open_to_others(options);
   return {};
 }
@@ -106,7 +113,7 @@ Status check_web_options(WebOptions &options) {
 Result<std::shared_ptr<const http::Access>> read_access(const WebOptions &options) {
   const http::WebConfig config = XR_TRY(read_config(options));
   // An empty file is a right one.
-  if (config.open() && !options.listen.loopback() && !options.insecure)
+  if (config.open() && for_others(options) && !options.insecure)
     return open_to_others(options);
   return http::Access::make(config);
 }

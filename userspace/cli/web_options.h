@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,8 @@ struct WebOptions {
   std::vector<std::string> tls;
   std::string token_file, config_file;
   bool insecure = false;
-  parse::Listen listen; // of `address`, by check_web_options()
+  parse::Listen listen;              // of `address`, by check_web_options()
+  std::optional<parse::Listen> also; // another address with the same access
 };
 
 void add_web_options(Command command, WebOptions &options);
