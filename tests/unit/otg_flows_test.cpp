@@ -795,6 +795,11 @@ TEST(OtgFlows, FindingsNameTheKey) {
     EXPECT_EQ(made.findings.errors[0].rfind(one.expected, 0), 0U) << made.findings.errors[0];
     EXPECT_EQ(made.findings.errors.size(), 1U) << one.expected << made.findings.errors.back();
   }
+  const Read automatic =
+      read(Json::array({flow_json(R"([{"ethernet": {"dst": {"metric_tags": [{"name": "t"}]}}}])",
+                                  R"({"metrics": {"enable": true}})")}));
+  ASSERT_FALSE(automatic.findings.errors.empty());
+  EXPECT_NE(automatic.findings.errors[0].find("'t' is of a MAC"), std::string::npos);
   const Read twice = read(Json::array({flow_json("[{}]"), flow_json("[{}]")}));
   ASSERT_EQ(twice.findings.errors.size(), 1U);
   EXPECT_EQ(twice.findings.errors[0].rfind("flows[1].name: 'f' is a flow already", 0), 0U);
@@ -802,8 +807,8 @@ TEST(OtgFlows, FindingsNameTheKey) {
   const std::vector<Wrong> warnings{
       {R"([{"ethernet": {"pfc_queue": {"value": 3}}}])", "{}",
        "flows[0].packet[0].ethernet.pfc_queue: "},
-      {R"([{"ethernet": {}}])", R"({"egress_packet": [{"ethernet": {}}]})",
-       "flows[0].egress_packet: "},
+      {R"([{"ethernet": {"src": {"metric_tags": [{"name": "t"}]}}}])", "{}",
+       "flows[0].metrics.enable: "},
       {R"([{"ethernet": {}}])", R"({"metrics": {"loss": true}})", "flows[0].metrics.enable: "},
       {R"([{"ethernet": {}}])", R"({"size": {"fixed": 60}})", "flows[0].size: "},
       {R"([{"ethernet": {}}, {"udp": {}}])", "{}", "flows[0].packet[1].udp.checksum: "},

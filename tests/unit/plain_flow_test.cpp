@@ -89,7 +89,7 @@ TEST(PlainSchedule, FlowsDoNotSendInStep) {
   std::vector<packet::Outgoing> out(64);
   const size_t late =
       source.next(kStall + 47'000'000, out); // what is a whole interval late is lost
-  EXPECT_EQ(late, 21U); // flow 7 is due now, too
+  EXPECT_EQ(late, 21U);                      // flow 7 is due now, too
   for (const Sent &each : drive(source, kStall + 500'000'000))
     sent.push_back(each);
   for (size_t i = 1; i < 201; i++)
@@ -101,6 +101,40 @@ TEST(PlainSchedule, FlowsDoNotSendInStep) {
     slipped += source.counts(flow).slipped_ns;
   EXPECT_EQ(slipped % 20'000'000, 0U);
   EXPECT_GT(slipped, 0U);
+}
+
+// The next frame is due by the new rate after the last one, also where that was long ago; counts
+// and tags continue.
+TEST(PlainSchedule, ARunningFlowChanges) {
+  PlainFlow slow = flow_of(1), fast = flow_of(1000);
+  slow.frame.variations = {
+      {.bit = 40, .bits = 8, .kind = Variation::Kind::Values, .values = {7, 8, 9}, .count = 3}};
+  slow.tags = {{40, 8}};
+  fast.frame = slow.frame;
+  fast.tags = slow.tags;
+  fast.sizes.from = 200;
+  PlainSource source({slow});
+  source.start(0, kStart);
+  EXPECT_EQ(drive(source, kStart).size(), 1U);
+  source.update(0, fast, kStart + 500'000'000);
+  auto sent = drive(source, kStart + 510'000'000);
+  ASSERT_EQ(sent.size(), 11U);
+  EXPECT_EQ(sent[0].due, kStart + 500'000'000);
+  EXPECT_EQ(sent[10].due, kStart + 510'000'000);
+  EXPECT_EQ(sent[0].bytes, 196U);
+  source.update(0, slow, kStart + 510'000'000);
+  EXPECT_EQ(source.wake_at(), kStart + 1'510'000'000);
+  EXPECT_EQ(source.counts(0).frames, 12U);
+  EXPECT_EQ(source.counts(0).bytes, 64 + 11 * 200U);
+  const auto tagged = source.tagged(0);
+  ASSERT_EQ(tagged.size(), 3U);
+  for (const auto &[values, counts] : tagged)
+    EXPECT_EQ(counts.frames, 4U);
+  source.pause(0, kStart + 510'000'000);
+  source.update(0, fast, kStart + 600'000'000);
+  EXPECT_EQ(source.wake_at(), kNever);
+  source.resume(0, kStart + 700'000'000);
+  EXPECT_EQ(source.wake_at(), kStart + 701'000'000);
 }
 
 TEST(PlainSchedule, AStartThatIsAskedForIsKept) {

@@ -84,13 +84,23 @@ TEST(Steer, OthersAreTheHosts) {
   EXPECT_EQ(0, steer(FrameBuilder(0x04).ip_fragment(0x2000).build().bytes).what);
   EXPECT_EQ(0, steer(FrameBuilder(0x04).ip_fragment(0x0007).build().bytes).what);
   EXPECT_EQ(0, steer(FrameBuilder(0x04).ethertype(0x88cc).build().bytes).what);
-  EXPECT_EQ(0, steer(icmp6(128)).what); // an echo request
+  EXPECT_EQ(0, steer(icmp6(1)).what); // unreachable
+  EXPECT_EQ(0, steer(FrameBuilder(0x04).ip_proto(2).build().bytes).what);
 }
 
 TEST(Steer, Neighbours) {
   for (const uint16_t operation : {1, 2}) {
     EXPECT_EQ(ROCE_STEER_NEIGHBOURS, steer(arp(operation)).what);
     EXPECT_EQ("::ffff:192.0.2.9", steer(arp(operation, {0x8100})).address);
+  }
+  for (const uint8_t type : {128, 129}) {
+    EXPECT_EQ(ROCE_STEER_NEIGHBOURS, steer(icmp6(type)).what);
+    EXPECT_EQ("2001:db8::2", steer(icmp6(type)).address);
+  }
+  for (const uint8_t type : {0, 3, 8}) { // reply, unreachable, request
+    Bytes echo = FrameBuilder(0x04).ip_proto(1).build().bytes;
+    echo[14 + 20] = type;
+    EXPECT_EQ(type == 3 ? 0 : ROCE_STEER_NEIGHBOURS, steer(echo).what);
   }
   EXPECT_EQ(ROCE_STEER_NEIGHBOURS, steer(icmp6(135)).what);
   EXPECT_EQ("2001:db8::9", steer(icmp6(135)).address) << "a solicitation is for its target";

@@ -67,6 +67,10 @@ Status check_plain(const PlainFlow &flow) {
 PlainSource::Flow::Flow(PlainFlow from)
     : plan(std::move(from)), frame(plan.frame, bytes_to_nic(plan.sizes.largest())),
       rate(rate_of(plan)) {
+  if (!plan.tags.empty()) {
+    tags = packet::FrameTags(plan.frame, plan.tags);
+    tagged.resize(tags.period());
+  }
   if (!frame.constant() || plan.sizes.kind != FrameSizes::Kind::Fixed)
     return;
   same.resize(bytes_to_nic(plan.sizes.of(0)));
@@ -92,6 +96,8 @@ void PlainSource::replace(size_t index, PlainFlow with) {
   make_room(with);
   Flow made(std::move(with));
   made.counts = flows_[index].counts;
+  if (made.tagged.size() == flows_[index].tagged.size())
+    made.tagged = flows_[index].tagged;
   made.epoch = flows_[index].epoch;
   flows_[index] = std::move(made);
 }
@@ -103,6 +109,7 @@ void PlainSource::update(size_t index, PlainFlow with, uint64_t now) {
   make_room(with);
   Flow made(std::move(with));
   made.counts = old.counts;
+  made.tagged = old.tagged; // the headers are the same
   made.epoch = old.epoch;
   made.due = old.due;
   made.end = old.end;
@@ -133,6 +140,7 @@ void PlainSource::start(size_t index, uint64_t now) {
   Flow &flow = flows_[index];
   const FrameSpan &span = flow.plan.span;
   flow.counts = {};
+  std::ranges::fill(flow.tagged, TaggedSent());
   flow.counts.state = PlainState::Started;
   flow.due = now + span.delay.ns(flow.plan.line_bits);
   flow.due_part = 0;
@@ -198,6 +206,17 @@ void PlainSource::go_on(size_t index, uint64_t at, const PlainShare &share) {
   flow.due = flow.rate ? at : kNever;
   flow.due_part = 0;
   enqueue(index);
+}
+
+std::map<packet::TagValues, TaggedSent> PlainSource::tagged(size_t flow) const {
+  std::map<packet::TagValues, TaggedSent> all;
+  const Flow &own = flows_[flow];
+  for (size_t i = 0; i < own.tagged.size(); i++) {
+    TaggedSent &sum = all[own.tags.of(i)];
+    sum.frames += own.tagged[i].frames;
+    sum.bytes += own.tagged[i].bytes;
+  }
+  return all;
 }
 
 bool PlainSource::stamped(size_t flow) const {
@@ -266,6 +285,11 @@ void PlainSource::write(Flow &flow, uint64_t now, std::span<uint8_t> buffer,
   counts.stamped += flow.frame.stamped(bytes);
   counts.first_ns = counts.frames ? counts.first_ns : now;
   counts.last_ns = now;
+  if (!flow.tagged.empty()) {
+    TaggedSent &tagged = flow.tagged[counts.frames % flow.tagged.size()];
+    tagged.frames++;
+    tagged.bytes += size;
+  }
   counts.frames++;
   counts.bytes += size;
   advance(flow, size);

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <queue>
 #include <vector>
 
 #include "base/result.h"
 #include "packet/frame_schedule.h"
+#include "packet/frame_tags.h"
 #include "packet/source.h"
 #include "packet/varied_frame.h"
 
@@ -19,8 +21,14 @@ struct PlainFlow {
   packet::FrameSizes sizes;
   packet::FrameRate rate;
   packet::FrameSpan span;
-  uint16_t id = 0;        // in its stamps
-  uint64_t line_bits = 0; // a second; 0: not known
+  uint16_t id = 0;                         // in its stamps
+  uint64_t line_bits = 0;                  // a second; 0: not known
+  std::vector<packet::BitRange> tags = {}; // its frames are counted by these, too
+};
+
+// Frames with some values of a flow's tags.
+struct TaggedSent {
+  uint64_t frames = 0, bytes = 0;
 };
 
 // What the schedule needs is there: a line rate for percentages and bytes of time, a rate that is
@@ -72,6 +80,7 @@ public:
   void update(size_t flow, PlainFlow with, uint64_t now);
   void add(PlainFlow flow); // stopped
   const PlainCounts &counts(size_t flow) const { return flows_[flow].counts; }
+  std::map<packet::TagValues, TaggedSent> tagged(size_t flow) const;
   // Whether any frame of it has a stamp, so that PlainReceiver counts it.
   bool stamped(size_t flow) const;
 
@@ -86,10 +95,12 @@ private:
     PlainFlow plan;
     packet::VariedFrame frame;
     PlainCounts counts;
-    uint64_t rate = 0;         // of units a second
-    uint64_t due = 0, end = 0; // end: of its duration
-    uint64_t last_due = 0;     // of the frame before
-    uint64_t due_part = 0;     // of a ns, in units of 2^-32
+    packet::FrameTags tags;
+    std::vector<TaggedSent> tagged; // by number of the frame, modulo the period; none without tags
+    uint64_t rate = 0;              // of units a second
+    uint64_t due = 0, end = 0;      // end: of its duration
+    uint64_t last_due = 0;          // of the frame before
+    uint64_t due_part = 0;          // of a ns, in units of 2^-32
     uint64_t in_burst = 0, bursts = 0;
     uint64_t paused_at = 0;
     uint64_t epoch = 0; // of the entry in the queue that is valid

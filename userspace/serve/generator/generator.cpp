@@ -134,7 +134,7 @@ http::Answer Generator::set_config(const std::string &body) {
     return failure(400, opened.error());
   setup_ = std::move(setup);
   for (const auto &unit : setup_->units)
-    if (const Status set = unit->set_flows(macs()); !set) {
+    if (const Status set = unit->set_flows(macs(), lines()); !set) {
       close_ports();
       return failure(400, set.error());
     }
@@ -228,6 +228,14 @@ void Generator::stop_protocols() {
     unit->stop_protocols();
 }
 
+// Virtual devices have no line on which a frame takes a time.
+LineOf Generator::lines() const {
+  return [this](size_t port) -> uint64_t {
+    const endpoint::PortFacts &facts = setup_->units[port]->run().port();
+    return facts.bus.empty() ? 0 : facts.line_bits;
+  };
+}
+
 MacOf Generator::macs() const {
   return [this](size_t port) {
     if (const otg::Lag *lag = otg::lag_of_port(setup_->config, port))
@@ -245,6 +253,19 @@ void Generator::sample_all() {
     unit->sample_out();
 }
 
+void Generator::watch_links() {
+  if (!setup_)
+    return;
+  setup_->links.resize(setup_->units.size());
+  for (size_t port = 0; port < setup_->units.size(); port++) {
+    Setup::Link &link = setup_->links[port];
+    const bool up = !setup_->units[port]->run().failure() && options_.link_up(*setup_->units[port]);
+    if (link.since_ns && link.up == up)
+      continue;
+    link = {up, realtime_ns()};
+  }
+}
+
 void Generator::keep_sampling() {
   while (!stop_) {
     for (auto slept = 0ms; slept < kSampling && !stop_; slept += 50ms) {
@@ -254,6 +275,7 @@ void Generator::keep_sampling() {
         setup_->lags->watch();
     }
     const std::lock_guard guard(mutex_);
+    watch_links();
     const bool old = setup_ && std::ranges::any_of(setup_->units, [&](const auto &unit) {
                        return unit->now().in_ns + kOld < options_.now();
                      });

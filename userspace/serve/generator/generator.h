@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -31,6 +32,8 @@ struct GeneratorOptions {
   std::function<void(uint64_t)> wait_until = {};
   Lags::LinkUp link_up = {};
 };
+
+struct TaggedRow; // of metrics
 
 class Generator {
 public:
@@ -56,7 +59,14 @@ private:
     otg::Config config;
     Plan plan;
     std::vector<std::unique_ptr<Unit>> units;
-    std::unique_ptr<Lags> lags; // of the units, when all are open
+    std::set<std::string> untagged_told; // flows
+    // The state of each port's link, and since when it is known: CLOCK_REALTIME.
+    struct Link {
+      bool up = false;
+      uint64_t since_ns = 0;
+    };
+    std::vector<Link> links;
+    std::unique_ptr<Lags> lags;          // of the units, when all are open
   };
   // What a request selects, and what it cannot.
   struct Chosen {
@@ -118,12 +128,16 @@ private:
   std::string lag_metrics(otg::Object &request);
   std::string lacp_metrics(otg::Object &request);
   std::vector<size_t> choose_lags(otg::Object &request, bool lacp) const;
+  using TaggedRows = std::map<std::vector<std::string>, TaggedRow>; // by the values of tags
+  void add_tagged(size_t port, size_t place, TaggedRows &rows);
   std::string qp_metrics(otg::Object &request);
   std::string peer_metrics(otg::Object &request, bool ipv4);
   Json neighbours(otg::Object &request, bool ipv4) const;
   MacOf macs() const;
+  LineOf lines() const;
   void sample_all();
   void keep_sampling();
+  void watch_links();
 
   GeneratorOptions options_;
   std::mutex mutex_; // of what follows

@@ -11,8 +11,6 @@
 
 #include "base/clock.h"
 #include "generator/generator.h"
-#include "host/link.h"
-#include "host/netns.h"
 #include "otg/columns.h"
 #include "otg/json_text.h"
 #include "packet/frame.h"
@@ -87,10 +85,6 @@ const char *up_or_down(bool up) { return up ? "up" : "down"; }
 
 constexpr double kGigabits = 8e-9; // of bytes
 
-template <typename T> T at_or_none(const std::vector<T> &all, size_t place) {
-  return place < all.size() ? all[place] : T{};
-}
-
 } // namespace
 
 http::Answer Generator::metrics(const std::string &body) {
@@ -144,13 +138,10 @@ http::Answer Generator::metrics(const std::string &body) {
 std::string Generator::port_metrics(Object &request) {
   const auto ports = choose_ports(request.texts("port_names"), request);
   Rows row(wanted_columns(request, otg::kPortColumns, "name"));
+  watch_links();
   for (const size_t port : ports) {
     Unit &unit = *setup_->units[port];
     const Sample &now = unit.now(), &before = unit.before();
-    bool up = false;
-    if (const auto inside = host::enter_netns(unit.netns()); inside.ok())
-      if (const auto link = host::read_link({unit.ifname()}); link.ok())
-        up = link.get().running;
     bool sends = false;
     for (const Sent &sent : now.sent)
       sends = sends || sent.state == station::FlowState::Started;
@@ -162,7 +153,8 @@ std::string Generator::port_metrics(Object &request) {
     row.add("location",
             failed ? fmt::format("{}: {}", setup_->config.ports[port].location, failed->message)
                    : setup_->config.ports[port].location);
-    row.add("link", up_or_down(up));
+    row.add("link", up_or_down(setup_->links[port].up));
+    row.add("last_change", setup_->links[port].since_ns);
     row.add("capture", unit.now().records ? "started" : "stopped");
     row.add("frames_tx", now.out.frames);
     row.add("frames_rx", now.in.frames);
@@ -180,154 +172,6 @@ std::string Generator::port_metrics(Object &request) {
     row.end();
   }
   return row.take();
-}
-
-namespace {
-
-// A plain flow between ports: the model has a row for each name, port_tx and port_rx.
-struct PlainRow {
-  const otg::PlainFlow *flow = nullptr; // the first
-  std::string port_tx, port_rx;         // "": several, or none
-  bool started = false, paused = false;
-  bool counted = true; // where it arrives
-  uint64_t frames_tx = 0, bytes_tx = 0, frames_rx = 0, bytes_rx = 0;
-  uint64_t duplicates = 0; // of frames_rx
-  double frames_tx_rate = 0, bytes_tx_rate = 0, frames_rx_rate = 0, bytes_rx_rate = 0;
-  uint64_t first_ns = 0, last_ns = 0; // of arrival
-  uint64_t timed = 0, latency_sum_ns = 0, latency_min_ns = 0, latency_max_ns = 0;
-
-  void add(const requester::PlainReceived &now, const requester::PlainReceived &before, uint64_t at,
-           uint64_t since) {
-    frames_rx += now.frames;
-    duplicates += now.duplicates;
-    bytes_rx += now.bytes;
-    frames_rx_rate += per_second(now.frames, before.frames, at, since);
-    bytes_rx_rate += per_second(now.bytes, before.bytes, at, since);
-    if (now.frames) {
-      first_ns = first_ns ? std::min(first_ns, now.first_ns) : now.first_ns;
-      last_ns = std::max(last_ns, now.last_ns);
-    }
-    if (now.timed) {
-      latency_min_ns = timed ? std::min(latency_min_ns, now.latency_min_ns) : now.latency_min_ns;
-      latency_max_ns = std::max(latency_max_ns, now.latency_max_ns);
-      latency_sum_ns += now.latency_sum_ns;
-      timed += now.timed;
-    }
-  }
-};
-
-Json row_of(const PlainRow &sum) {
-  constexpr double kL1Bytes = packet::kPreambleBytes + packet::kGapBytes; // of a frame beside it
-  const otg::PlainFlow &flow = *sum.flow;
-  Json row = {{"name", flow.name},
-              {"transmit", sum.started  ? "started"
-                           : sum.paused ? "paused"
-                                        : "stopped"},
-              {"frames_tx", sum.frames_tx},
-              {"bytes_tx", sum.bytes_tx},
-              {"frames_tx_rate", sum.frames_tx_rate},
-              {"tx_rate_bytes", sum.bytes_tx_rate},
-              {"tx_rate_bps", 8 * sum.bytes_tx_rate},
-              {"tx_rate_kbps", 8e-3 * sum.bytes_tx_rate},
-              {"tx_rate_mbps", 8e-6 * sum.bytes_tx_rate},
-              {"tx_l1_rate_bps", 8 * (sum.bytes_tx_rate + kL1Bytes * sum.frames_tx_rate)}};
-  if (!sum.port_tx.empty())
-    row["port_tx"] = sum.port_tx;
-  if (!sum.port_rx.empty())
-    row["port_rx"] = sum.port_rx;
-  if (!sum.counted)
-    return row;
-  row["frames_rx"] = sum.frames_rx;
-  row["bytes_rx"] = sum.bytes_rx;
-  row["frames_rx_rate"] = sum.frames_rx_rate;
-  row["rx_rate_bytes"] = sum.bytes_rx_rate;
-  row["rx_rate_bps"] = 8 * sum.bytes_rx_rate;
-  row["rx_rate_kbps"] = 8e-3 * sum.bytes_rx_rate;
-  row["rx_rate_mbps"] = 8e-6 * sum.bytes_rx_rate;
-  row["rx_l1_rate_bps"] = 8 * (sum.bytes_rx_rate + kL1Bytes * sum.frames_rx_rate);
-  const uint64_t arrived = sum.frames_rx - sum.duplicates;
-  const uint64_t lost = sum.frames_tx > arrived ? sum.frames_tx - arrived : 0;
-  if (flow.loss)
-    row["loss"] =
-        sum.frames_tx ? 100 * static_cast<double>(lost) / static_cast<double>(sum.frames_tx) : 0.0;
-  if (flow.timestamps && sum.frames_rx)
-    row["timestamps"] = {{"first_timestamp_ns", sum.first_ns}, {"last_timestamp_ns", sum.last_ns}};
-  if (flow.latency && sum.timed)
-    row["latency"] = {{"minimum_ns", sum.latency_min_ns},
-                      {"maximum_ns", sum.latency_max_ns},
-                      {"average_ns", sum.latency_sum_ns / sum.timed}};
-  return row;
-}
-
-} // namespace
-
-std::string Generator::flow_metrics(Object &request) {
-  const auto names = request.texts("flow_names");
-  const auto wanted_names = request.texts("metric_names");
-  request.unsupported("tagged_metrics");
-  const otg::Config &config = setup_->config;
-  using Key = std::tuple<std::string, std::string, std::vector<size_t>>; // name, tx, rx
-  std::map<Key, PlainRow> sums;
-  std::vector<Key> order;
-  std::vector<std::string_view> known; // also those without metrics
-  for (size_t port = 0; port < setup_->units.size(); port++) {
-    const Unit &unit = *setup_->units[port];
-    const std::vector<size_t> &flows = setup_->plan.ports[port].plain_flows;
-    for (size_t place = 0; place < flows.size(); place++) {
-      const otg::PlainFlow &flow = config.plain_flows[flows[place]];
-      if (!flow.removed)
-        known.emplace_back(flow.name);
-      if (!flow.enabled || flow.removed)
-        continue;
-      const Key key{flow.name, flow.tx_name, flow.rx_ports};
-      PlainRow &sum = sums[key];
-      if (!sum.flow) {
-        order.push_back(key);
-        sum.flow = &flow;
-        sum.port_tx = flow.tx_name;
-        sum.port_rx = flow.rx_name;
-      }
-      const auto sent = at_or_none(unit.now().plain_sent, place),
-                 before = at_or_none(unit.before().plain_sent, place);
-      const requester::PlainState state =
-          flow.tx_lag ? setup_->lags->state_of_plain(flows[place]) : sent.state;
-      sum.started = sum.started || state == requester::PlainState::Started;
-      sum.paused = sum.paused || state == requester::PlainState::Paused;
-      sum.frames_tx += sent.frames;
-      sum.bytes_tx += sent.bytes;
-      if (sent.state == requester::PlainState::Started) {
-        const uint64_t at = unit.now().out_ns, since = unit.before().out_ns;
-        sum.frames_tx_rate += per_second(sent.frames, before.frames, at, since);
-        sum.bytes_tx_rate += per_second(sent.bytes, before.bytes, at, since);
-      }
-      sum.counted = sum.counted && !flow.rx_ports.empty();
-      for (const size_t there : flow.rx_ports) {
-        const Unit &other = *setup_->units[there];
-        const auto now = at_or_none(other.now().plain_arrived, flows[place]);
-        sum.add(now, at_or_none(other.before().plain_arrived, flows[place]), other.now().in_ns,
-                other.before().in_ns);
-      }
-    }
-  }
-  for (const std::string &name : names)
-    if (std::ranges::find(known, name) == known.end())
-      request.error("flow_names",
-                    {fmt::format("there is no flow '{}'", name), parse::hint_from(name, known)});
-  Json rows = Json::array();
-  for (const Key &key : order) {
-    if (!names.empty() && std::ranges::find(names, std::get<0>(key)) == names.end())
-      continue;
-    Json row = row_of(sums[key]);
-    if (!wanted_names.empty())
-      for (auto column = row.begin(); column != row.end();)
-        column = column.key() == "name" ||
-                         std::ranges::find(wanted_names, column.key()) != wanted_names.end()
-                     ? std::next(column)
-                     : row.erase(column);
-    rows.push_back(std::move(row));
-  }
-  std::string text = generator::text(rows);
-  return text.substr(1, text.size() - 2);
 }
 
 std::string Generator::qp_metrics(Object &request) {

@@ -379,6 +379,8 @@ Result<std::vector<requester::PlainFlow>> plain_flows(const Config &config, cons
     flow.span = given.span;
     flow.id = static_cast<uint16_t>(number);
     flow.line_bits = line_bits;
+    if (given.enabled)
+      flow.tags = otg::ranges_of(given.tags);
     std::vector<packet::Mac> sources, destinations;
     for (const Pair &pair : given.pairs.empty() ? std::vector<Pair>(1) : given.pairs) {
       sources.push_back(source_mac(config, given, pair, mac_of));

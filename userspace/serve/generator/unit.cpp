@@ -122,14 +122,38 @@ std::vector<requester::PlainReceiver::Unstamped> Unit::unstamped() const {
   return all;
 }
 
-Status Unit::set_flows(const MacOf &mac_of) {
+// Of the flows that arrive here.
+void Unit::set_measures(requester::PlainReceiver &receiver) const {
+  for (size_t i = 0; i < config_.plain_flows.size(); i++) {
+    const otg::PlainFlow &flow = config_.plain_flows[i];
+    if (!flow.enabled || std::ranges::find(flow.rx_ports, number_) == flow.rx_ports.end())
+      continue;
+    requester::PlainMeasure how;
+    if (flow.latency)
+      how.rx_bits = line_of_(number_);
+    if (flow.latency && !flow.cut_through)
+      how.tx_bits = line_of_(flow.tx_port);
+    how.tagged = flow.is_tagged();
+    if (how.tagged) {
+      how.sent_ranges = otg::ranges_of(flow.tags);
+      how.sent = packet::FrameTags(flow.frame, how.sent_ranges);
+      how.received = otg::ranges_of(flow.egress_tags);
+    }
+    receiver.measure(i, std::move(how));
+  }
+}
+
+Status Unit::set_flows(const MacOf &mac_of, LineOf line_of) {
+  line_of_ = std::move(line_of);
   auto flows = XR_TRY(station_flows(config_, plan_, number_, run_->port(), macs_));
   auto plain = XR_TRY(plain_flows(config_, plan_, number_, run_->line_bits(), macs_, mac_of));
   run_->call([&](station::Station &station, const EngineCounts &) {
     station.set_flows(std::move(flows));
-    if (!config_.plain_flows.empty())
-      station.set_plain(std::make_unique<station::PlainPort>(
-          std::move(plain), requester::PlainReceiver(config_.plain_flows.size(), unstamped())));
+    if (config_.plain_flows.empty())
+      return;
+    station.set_plain(std::make_unique<station::PlainPort>(
+        std::move(plain), requester::PlainReceiver(config_.plain_flows.size(), unstamped())));
+    set_measures(station.plain()->receiver());
   });
   return {};
 }
@@ -157,6 +181,7 @@ Status Unit::add_plain(size_t first, const MacOf &mac_of) {
       if (own[place] >= first)
         station.plain()->source().add(std::move(plain[place]));
     station.plain()->receiver().expect(config_.plain_flows.size(), unstamped());
+    set_measures(station.plain()->receiver());
   });
   return {};
 }
@@ -205,6 +230,26 @@ std::vector<bool> Unit::ping(const std::vector<std::pair<size_t, Address>> &from
       std::this_thread::sleep_for(2ms);
   }
   return answered;
+}
+
+std::map<packet::TagValues, requester::TaggedSent> Unit::tagged_sent(size_t place) {
+  std::map<packet::TagValues, requester::TaggedSent> all;
+  run_->call([&](station::Station &station, const EngineCounts &) {
+    if (station.plain())
+      all = station.plain()->source().tagged(place);
+  });
+  return all;
+}
+
+requester::PlainReceiver::Tagged Unit::tagged_received(size_t flow, uint64_t &untagged) {
+  requester::PlainReceiver::Tagged all;
+  run_->call([&](station::Station &station, const EngineCounts &) {
+    if (!station.plain())
+      return;
+    all = station.plain()->receiver().tagged(flow);
+    untagged += station.plain()->receiver().untagged(flow);
+  });
+  return all;
 }
 
 void Unit::update_unstamped() {

@@ -61,6 +61,9 @@ struct Sample {
   std::vector<requester::PlainCounts> plain_sent; // by place in PortPlan::plain_flows
 };
 
+// The rate of the line at a port, in bits a second; 0: it has none, or its driver does not say.
+using LineOf = std::function<uint64_t(size_t port)>;
+
 using OpenPort =
     std::function<Result<std::unique_ptr<endpoint::StationPort>>(endpoint::StationRequest request)>;
 
@@ -78,7 +81,7 @@ public:
   const std::vector<size_t> &arriving() const { return arriving_; }
 
   // The flows of the port, all stopped, when all ports are open. Error: one that it cannot send.
-  Status set_flows(const MacOf &mac_of);
+  Status set_flows(const MacOf &mac_of, LineOf line_of);
   // The rates and sizes of these plain flows of the configuration changed, or those from `first` on
   // were added. Error: a flow that the port cannot send.
   Status update_plain(const std::vector<size_t> &flows, const MacOf &mac_of);
@@ -89,6 +92,9 @@ public:
   bool is_hosts(const Address &address) const;
   // Which of these interfaces' echo requests are answered.
   std::vector<bool> ping(const std::vector<std::pair<size_t, Address>> &from_to);
+  // What was sent, and what arrived, of a plain flow by its metric tags.
+  std::map<packet::TagValues, requester::TaggedSent> tagged_sent(size_t place);
+  requester::PlainReceiver::Tagged tagged_received(size_t flow, uint64_t &untagged);
   bool takes_all_frames() const { return takes_all_; }
   bool is_busy(); // a flow is started, or its last packets are not acknowledged
   // Asks for the MACs of next hops that are not known, and gives the flows their paths from their
@@ -129,6 +135,7 @@ private:
   void list_arriving();
   Status give_paths(const MacOf &mac_of);
   std::vector<requester::PlainReceiver::Unstamped> unstamped() const;
+  void set_measures(requester::PlainReceiver &receiver) const;
 
   const otg::Config &config_;
   const Plan &plan_;
@@ -137,9 +144,14 @@ private:
   std::vector<size_t> arriving_;
   packet::PeerMap<size_t> by_connection_{SIZE_MAX}; // place in arriving_
   HopMacs macs_;
+  LineOf line_of_;
   bool protocols_ = false, takes_all_ = false;
   std::deque<Sample> samples_{1}; // oldest first; the last is the newest
 };
+
+template <typename T> T at_or_none(const std::vector<T> &all, size_t place) {
+  return place < all.size() ? all[place] : T{};
+}
 
 // The difference between two readings as a rate a second; 0 if there is no earlier one.
 double per_second(uint64_t now, uint64_t before, uint64_t at_ns, uint64_t since_ns);

@@ -207,7 +207,7 @@ Status Generator::take_appended(size_t first) {
     (void)unit->close();
     unit =
         XR_TRY(Unit::open(setup_->config, setup_->plan, port, options_.attach, options_.open_port));
-    XR_TRY(unit->set_flows(macs()));
+    XR_TRY(unit->set_flows(macs(), lines()));
     if (protocols)
       XR_TRY(unit->start_protocols(macs()));
   }

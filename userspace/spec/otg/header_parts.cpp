@@ -30,7 +30,7 @@ void HeaderStack::custom(Object &object, const HeaderField &field) {
                                "two digits each, like \"04 00:ff\""});
   }
   for (const MetricTag &tag : read_tags(object, bits_ - at))
-    made_.tags.push_back({tag.name, at + tag.bit, tag.bits});
+    made_.tags.push_back({tag.name, {at + tag.at.bit, tag.at.bits}});
 }
 
 // Of the first header, an automatic one is that of the neighbour; then its source is not swapped

@@ -10,8 +10,18 @@
 
 #include "packet/frame_schedule.h"
 #include "packet/frame_shape.h"
+#include "packet/frame_tags.h"
 
 namespace xr::otg {
+
+// Bits of frames by whose values a flow is counted too.
+struct MetricTag {
+  std::string name;
+  packet::BitRange at; // in the frame, or in the field
+  bool operator==(const MetricTag &) const = default;
+};
+
+std::vector<packet::BitRange> ranges_of(const std::vector<MetricTag> &tags);
 
 // Those that a configuration may have: stamps have 16 bits for them.
 inline constexpr size_t kMostPlainFlows = 1U << 16;
@@ -48,6 +58,15 @@ struct PlainFlow {
 
   // metrics: without `enabled` none of the others is set.
   bool enabled = false, loss = false, latency = false, cut_through = false, timestamps = false;
+  // Frames that should arrive at all receivers together, for each that is sent; each_port: at each
+  // receiver.
+  double rx_ratio = 1;
+  bool each_port = false;
+  // Tags in the headers as sent and as received (egress_packet); tag_port: the receiver, as
+  // "rx_name".
+  std::vector<MetricTag> tags, egress_tags;
+  bool tag_port = false;
+  bool is_tagged() const { return !tags.empty() || !egress_tags.empty() || tag_port; }
 };
 
 } // namespace xr::otg

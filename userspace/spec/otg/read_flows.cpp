@@ -307,8 +307,13 @@ void read_metrics(Object &flow, PlainFlow &made) {
               made.cut_through = latency.word("mode", {"store_forward", "cut_through"}, 0) == 1;
             },
             true);
-        metrics.unused("rx_tx_ratio", "a flow's loss is that of what was sent");
-        metrics.unused("predefined_metric_tags", "metrics of tags are not supported");
+        metrics.object("rx_tx_ratio", "a ratio", [&](Object &ratio) {
+          made.each_port = ratio.choice({"rx_count", "value"}, 1) == 0;
+          ratio.object("rx_count", "rx_count", [](Object &) {});
+          made.rx_ratio = made.each_port ? 1 : ratio.real("value", 1e-6, 1e6, 1);
+        });
+        metrics.object("predefined_metric_tags", "metric tags",
+                       [&](Object &tags) { made.tag_port = tags.flag("rx_name", false); });
         if (!made.enabled && (made.loss || made.timestamps || made.latency)) {
           metrics.warning("enable", "without it, nothing is counted");
           made.loss = made.timestamps = made.latency = false;
@@ -397,6 +402,33 @@ void check_lag(Object &flow, const Way &way, const PlainFlow &made, const Config
                             "continuous, fixed_packets, fixed_seconds; or a LAG of one port"});
 }
 
+// Where each tag is in a frame as it is sent, and as it comes. Each has a name of its own.
+// `both_ways`: the source's MAC of those that come back is the port's.
+void read_tags_of(Object &flow, const ReadHeaders &headers, bool both_ways, PlainFlow &made) {
+  made.tags = headers.tags;
+  made.egress_tags = read_egress(flow);
+  std::set<std::string> names;
+  if (made.tag_port)
+    names.insert("rx_name");
+  for (const auto *tags : {&made.tags, &made.egress_tags})
+    for (const MetricTag &tag : *tags)
+      if (!names.insert(tag.name).second)
+        flow.error("packet", {fmt::format("there are two metric tags {}", shown(Json(tag.name))),
+                              "each has a name of its own"});
+  const uint32_t unknown = !headers.resolve_dst_mac ? 0 : both_ways ? 96 : 48; // bits
+  for (const MetricTag &tag : made.tags)
+    if (tag.at.bit < unknown)
+      flow.error("packet", {fmt::format("metric tag {} is of a MAC that is not known yet",
+                                        shown(Json(tag.name))),
+                            "a value in ethernet.dst, or the tag in egress_packet"});
+  if (made.is_tagged() && !made.enabled)
+    flow.warning("metrics.enable", "without it, nothing is counted, by metric tags either");
+  if (!packet::FrameTags::period(made.frame, ranges_of(made.tags)))
+    flow.error("packet", {fmt::format("metric tags whose values repeat after more than {} frames",
+                                      packet::FrameTags::kMost),
+                          "fewer values, or tags in egress_packet"});
+}
+
 void read_flow(Object &flow, Config &config, std::set<std::string> &names) {
   PlainFlow made;
   made.name = flow.needed_text("name");
@@ -413,7 +445,7 @@ void read_flow(Object &flow, Config &config, std::set<std::string> &names) {
   made.span = read_span(flow);
   made.frame.fill = read_fill(flow);
   read_metrics(flow, made);
-  flow.unused("egress_packet", "what changed on the way is not tracked");
+  read_tags_of(flow, headers, std::ranges::any_of(ways, &Way::back), made);
   settle(flow, made, headers.pauses);
   for (const Way &way : ways) {
     check_lag(flow, way, made, config);
@@ -441,6 +473,13 @@ void read_flow(Object &flow, Config &config, std::set<std::string> &names) {
 }
 
 } // namespace
+
+std::vector<packet::BitRange> ranges_of(const std::vector<MetricTag> &tags) {
+  std::vector<packet::BitRange> ranges;
+  for (const MetricTag &tag : tags)
+    ranges.push_back(tag.at);
+  return ranges;
+}
 
 void read_flows(Object &root, Config &config, std::set<std::string> taken) {
   root.each("flows", "a flow", [&](Object &flow) { read_flow(flow, config, taken); });

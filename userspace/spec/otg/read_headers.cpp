@@ -159,7 +159,7 @@ uint32_t HeaderStack::put(const Pattern &pattern, uint32_t bits) {
     shape_.variations.back().bit = at;
   }
   for (const MetricTag &tag : pattern.tags)
-    made_.tags.push_back({tag.name, at + tag.bit, tag.bits});
+    made_.tags.push_back({tag.name, {at + tag.at.bit, tag.at.bits}});
   return at;
 }
 
@@ -246,6 +246,14 @@ ReadHeaders read_headers(Object &flow) {
   flow.each("packet", "a header", [&](Object &header) { stack.read(header); });
   stack.finish();
   return made;
+}
+
+std::vector<MetricTag> read_egress(Object &flow) {
+  ReadHeaders made;
+  HeaderStack stack(flow, made);
+  if (Json *given = flow.value("egress_packet"); given && given->is_array() && !given->empty())
+    flow.each("egress_packet", "a header", [&](Object &header) { stack.read(header); });
+  return made.tags;
 }
 
 FrameShape swapped(FrameShape shape, const std::vector<ReadHeaders::Swap> &swaps) {

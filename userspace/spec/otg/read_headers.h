@@ -25,6 +25,9 @@ struct ReadHeaders {
 
 ReadHeaders read_headers(Object &flow);
 
+// The metric tags of egress_packet[]: the headers of frames as they arrive.
+std::vector<MetricTag> read_egress(Object &flow);
+
 // The frames of the way back.
 packet::FrameShape swapped(packet::FrameShape shape, const std::vector<ReadHeaders::Swap> &swaps);
 

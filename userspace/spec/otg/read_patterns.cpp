@@ -207,11 +207,11 @@ Pattern read_choice(Object &object, const Field &field) {
 std::vector<MetricTag> read_tags(Object &object, uint32_t bits) {
   std::vector<MetricTag> tags;
   object.each("metric_tags", "a metric tag", [&](Object &given) {
-    MetricTag tag{.name = given.needed_text("name")};
-    tag.bit = static_cast<uint32_t>(given.integer("offset", 0, std::max(bits, 1U) - 1, 0));
-    tag.bits = static_cast<uint32_t>(
-        given.integer("length", 1, std::max(bits, 1U), std::max(bits, 1U) - tag.bit));
-    if (tag.bit + tag.bits > bits)
+    MetricTag tag{.name = given.needed_text("name"), .at = {}};
+    const uint32_t most = std::max(bits, 1U);
+    const auto bit = static_cast<uint32_t>(given.integer("offset", 0, most - 1, 0));
+    tag.at = {bit, static_cast<uint32_t>(given.integer("length", 1, most, most - bit))};
+    if (bit + tag.at.bits > bits)
       given.error("length", {fmt::format("the field has {} bits", bits), "a smaller one"});
     else
       tags.push_back(tag);

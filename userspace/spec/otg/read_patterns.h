@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "otg/object.h"
+#include "otg/plain_flow.h"
 #include "packet/frame_shape.h"
 
 namespace xr::otg {
@@ -26,14 +27,6 @@ struct Field {
   Notation notation = Notation::Number;
   Automatic automatic = Automatic::No;
   bool random = false;
-};
-
-// Bits of frames by whose values a flow is counted too; positions as in a FrameShape, or in the
-// field.
-struct MetricTag {
-  std::string name;
-  uint32_t bit = 0, bits = 0;
-  bool operator==(const MetricTag &) const = default;
 };
 
 struct Pattern {
