@@ -33,7 +33,7 @@ void HeaderStack::custom(Object &object, const HeaderField &field) {
     made_.tags.push_back({tag.name, {at + tag.at.bit, tag.at.bits}});
 }
 
-// Of the first header, an automatic one is that of the neighbour; then its source is not swapped
+// An automatic one of the first header is that of the neighbour; then its source is not swapped
 // either: the caller sets both.
 void HeaderStack::ethernet_dst(Object &object, const HeaderField &field) {
   const uint32_t at = bits_;
@@ -167,7 +167,7 @@ void HeaderStack::ipv6_dst(Object &object, const HeaderField &field) {
                 [&](Object &given) { put(read_container(given), field.bits); });
 }
 
-// A checksum counts the last address of a route (RFC 8200, 8.1), which is the first of the list.
+// The checksum counts the last address of a route (RFC 8200, 8.1), which is the first of the list.
 void HeaderStack::segment(Object &object, const HeaderField &field) {
   constexpr uint32_t kFixed = 8, kSegmentsLeft = 3;
   if (size() == start_ + kFixed && shape_.headers[start_ + kSegmentsLeft])

@@ -75,7 +75,7 @@ private:
   bool icrc_wanted_ = false;
   std::vector<packet::ChecksumField> checksums_;
 
-  // Of the header that is being read.
+  // While a header is read.
   uint32_t start_ = 0;
   bool any_flag_ = false;
   std::optional<Pending> words_;

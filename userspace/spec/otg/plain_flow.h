@@ -23,7 +23,7 @@ struct MetricTag {
 
 std::vector<packet::BitRange> ranges_of(const std::vector<MetricTag> &tags);
 
-// Those that a configuration may have: stamps have 16 bits for them.
+// What a configuration may have: stamps have 16 bits for them.
 inline constexpr size_t kMostPlainFlows = 1U << 16;
 
 // One direction of a flow between one transmitting port and its receivers. A flow of tx_rx.device
