@@ -7,7 +7,7 @@ need protoc openssl
 /usr/bin/python3 -c 'import grpc, google.protobuf' 2>/dev/null || skip "needs python3-grpcio and python3-protobuf"
 status=0
 "$XDP_ROCE" serve --grpc 127.0.0.1:0 --web.config.file /dev/null >"$scratch/refused" 2>&1 || status=$?
-! grep -q 'built without gRPC' "$scratch/refused" || skip "the program was built without gRPC"
+! grep -q 'libgrpc++-dev' "$scratch/refused" || skip "the program was built without gRPC"
 assert_eq 2 "$status" "exit status with a web configuration"
 lane3
 direct
@@ -47,7 +47,32 @@ misused 'open to others' "$XDP_ROCE" serve --listen 127.0.0.1:0 --grpc '[::]:0'
 misused 'does not take --web.config.file' "$XDP_ROCE" serve --grpc 127.0.0.1:0 --web.config.file /dev/null
 serve --grpc 127.0.0.1:0
 refused 'cannot listen on' "$XDP_ROCE" serve --listen 127.0.0.1:0 --grpc "$(address)"
+end_serve
+
+# The module alone has gRPC. It is looked for beside the program, and taken from the same build, and where no others can write.
+! ldd "$XDP_ROCE" | grep -E 'grpc|protobuf' || fail "the program itself is linked with gRPC"
+copy=$scratch/copy module=$scratch/copy/lib/xdp-roce/xdp-roce-grpc.so
+mkdir -p "$copy/bin" "$(dirname "$module")"
+cp "$XDP_ROCE" "$copy/bin/"
+refused 'is without gRPC: it has no xdp-roce-grpc.so' "$copy/bin/xdp-roce" serve --listen 127.0.0.1:0 --grpc 127.0.0.1:0
+cp "$(dirname "$XDP_ROCE")/../lib/xdp-roce/xdp-roce-grpc.so" "$module"
+chmod o+w "$module"
+refused 'can be written by others' "$copy/bin/xdp-roce" serve --listen 127.0.0.1:0 --grpc 127.0.0.1:0
+chmod o-w "$module"
+version=$("$XDP_ROCE" --version | sed -n '1s/.* //p')
+LC_ALL=C sed -i "s/$version/9${version:1}/" "$module"
+refused 'is of another build' "$copy/bin/xdp-roce" serve --listen 127.0.0.1:0 --grpc 127.0.0.1:0
+echo none >"$module"
+refused 'cannot be loaded' "$copy/bin/xdp-roce" serve --listen 127.0.0.1:0 --grpc 127.0.0.1:0
+installed=$XDP_ROCE
+cp "$(dirname "$XDP_ROCE")/../lib/xdp-roce/xdp-roce-grpc.so" "$module"
+XDP_ROCE=$copy/bin/xdp-roce
+serve --grpc 127.0.0.1:0
+end_serve
+XDP_ROCE=$installed
+
 # A call without a message.
+serve --grpc 127.0.0.1:0
 held() {
   exec /usr/bin/python3 -c '
 import grpc, sys, time

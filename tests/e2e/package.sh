@@ -82,6 +82,13 @@ for name in chart/Chart.yaml chart/templates/exporter.yaml exporter.yaml sweep.y
   [[ -e $scratch/tree/usr/share/xdp-roce/kubernetes/$name ]] || fail "the package lacks kubernetes/$name"
 done
 
+# The module of `serve --grpc`, where the build has one, and its libraries.
+module=userspace/lib/xdp-roce/xdp-roce-grpc.so
+if [[ -e $build/$module ]]; then
+  [[ -n $(find "$scratch/tree/usr" -path "*/xdp-roce/xdp-roce-grpc.so") ]] || fail "the package lacks $(basename "$module")"
+  dpkg-deb -f "$deb" Depends | grep -q 'libgrpc++' || fail "the package does not depend on gRPC's library"
+fi
+
 # Units: known to systemd, and with no more than they need.
 PATH=$scratch/tree/usr/bin:$PATH
 mkdir "$scratch/units"

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ctime>
 #include <fstream>
 #include <initializer_list>
+#include <limits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -604,6 +606,49 @@ TEST(OtgConfig, AKeyIsThereOnce) {
   (void)otg::parse_json(R"({"a": {"b": 1, "c": {}, "b": 1}, "a": 2})", findings);
   EXPECT_EQ(findings.all_errors(), (Texts{"an object has the key 'b' twice (each key once)",
                                           "an object has the key 'a' twice (each key once)"}));
+}
+
+TEST(OtgConfig, JsonAsItIs) {
+  for (const char *text :
+       {"null", "true", "-1", "18446744073709551615", "1.5e3", R"("\u00e9\n")", "[]", "{}",
+        R"([[], [1, [2, {}], {"a": [[]]}], null, ""])",
+        R"({"a": {"b": {"c": [1, {"d": 2}], "e": false}}, "": [{}, {"a": 1}], "z": -0.5})"}) {
+    Findings findings;
+    const Json parsed = otg::parse_json(text, findings);
+    EXPECT_EQ(parsed, Json::parse(text)) << text;
+    EXPECT_EQ(parsed.dump(), Json::parse(text).dump());
+    EXPECT_TRUE(findings.ok()) << text;
+  }
+  for (const char *text : {"", " ", "[1,]", "{} {}", R"({"a" 1})", "[1", "1e999", "\"\xff\"", "nan",
+                           "// a\n1", "{1: 2}", R"({"a": [{"b": 1}, {]})"}) {
+    Findings findings;
+    EXPECT_TRUE(otg::parse_json(text, findings).is_discarded()) << text;
+  }
+  // The last one wins, whatever it was before.
+  Findings findings;
+  EXPECT_EQ(otg::parse_json(R"({"a": {"b": [1]}, "a": [{"c": 2}]})", findings),
+            Json::parse(R"({"a": [{"c": 2}]})"));
+  const std::string deep = std::string(100000, '[') + std::string(100000, ']');
+  EXPECT_EQ(otg::parse_json(deep, findings).size(), 1U);
+}
+
+// Ten times the objects take ten times as long, not a hundred times.
+TEST(OtgConfig, LongListsAreReadOnce) {
+  const auto time_of = [](size_t objects) { // of the processor
+    std::string text = "[{}";
+    for (size_t i = 1; i < objects; i++)
+      text += ",{}";
+    text += "]";
+    std::clock_t least = std::numeric_limits<std::clock_t>::max();
+    for (int i = 0; i < 3; i++) {
+      Findings findings;
+      const std::clock_t start = std::clock();
+      EXPECT_EQ(otg::parse_json(text, findings).size(), objects);
+      least = std::min(least, std::clock() - start);
+    }
+    return least;
+  };
+  EXPECT_LT(time_of(200000), 50 * std::max<std::clock_t>(time_of(20000), 1));
 }
 
 // Two ports with `each` QPs, all of which send.

@@ -12,19 +12,19 @@ import sys
 build, root, program = (pathlib.Path(path).resolve() for path in sys.argv[1:])
 libraries = root / "usr/lib/x86_64-linux-gnu"
 
-# The one library that a static program has another way (XR_STATIC of its CMakeLists.txt): its files, or they are one (unity builds).
+# The libraries that a static program has another way (XR_STATIC of their CMakeLists.txt): their files, or they are one (unity builds).
 commands = subprocess.run(["ninja", "-C", build, "-t", "commands", "userspace/cli/xdp-roce"], check=True, capture_output=True,
                           text=True).stdout.splitlines()
 others = []
 for line in commands:
-    if " -c " not in line or "/xr_rate.dir/" not in line:
+    if " -c " not in line or not re.search("/xr_(rate|otg_grpc).dir/", line):
         continue
     words = [word for word in shlex.split(line) if not word.endswith("ccache")]
     others.append(program.with_suffix(f".{len(others)}.o"))
     words[words.index("-o") + 1] = str(others[-1])
     subprocess.run(words + ["-DXR_STATIC"], check=True, cwd=build)
 if not others:
-    sys.exit("link.py: nothing of xr_rate was compiled")
+    sys.exit("link.py: nothing of xr_rate and xr_otg_grpc was compiled")
 
 link = shlex.split(next(line for line in reversed(commands) if re.search(r" -o userspace/cli/xdp-roce ", line)))
 link = [word for word in link if word not in (":", "&&") and not word.startswith("-Wl,-rpath")]

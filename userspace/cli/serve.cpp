@@ -59,8 +59,8 @@ Status collect(Args &args) {
         return Error{"--ports has an empty location", "--ports IF,NETNS/IF"};
   if (args.grpc) {
     if (!otg_grpc::built())
-      return Error{"this program was built without gRPC",
-                   "serve without --grpc; or a build with libgrpc++-dev"};
+      return Error{"this program is without gRPC: it has no xdp-roce-grpc.so",
+                   "serve without --grpc; or a build with libgrpc++-dev and -DXDP_ROCE_GRPC=ON"};
     if (!args.web.config_file.empty())
       return Error{"--grpc does not take --web.config.file", "--tls CERT KEY, --token FILE"};
     args.web.also = XR_TRY(

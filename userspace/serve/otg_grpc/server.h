@@ -16,7 +16,7 @@
 
 namespace xr::otg_grpc {
 
-// Whether this program was built with gRPC.
+// Whether this program was built with gRPC: then its module is looked for by start().
 bool built();
 
 struct ServerOptions {

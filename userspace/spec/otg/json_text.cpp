@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -53,22 +53,74 @@ private:
   unsigned indent_;
 };
 
+// Builds the value. nlohmann's parser with a callback would do so too, but walks through a list
+// again after each of its objects.
+class Builder : public Json::json_sax_t {
+public:
+  explicit Builder(Findings &findings) : findings_(findings) {}
+
+  Json take() { return std::move(root_); }
+
+  bool null() override { return scalar(nullptr); }
+  bool boolean(bool value) override { return scalar(value); }
+  bool number_integer(number_integer_t value) override { return scalar(value); }
+  bool number_unsigned(number_unsigned_t value) override { return scalar(value); }
+  bool number_float(number_float_t value, const string_t & /*text*/) override {
+    return scalar(value);
+  }
+  bool string(string_t &value) override { return scalar(std::move(value)); }
+  bool binary(binary_t & /*value*/) override { return false; } // not in a text
+  bool start_object(size_t /*size*/) override { return open(Json::object()); }
+  bool start_array(size_t /*size*/) override { return open(Json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(string_t &key) override {
+    const auto [member, added] =
+        open_.back()->get_ref<Json::object_t &>().try_emplace(std::move(key));
+    member_ = &member->second;
+    if (!added)
+      findings_.error("", {fmt::format("an object has the key {} twice", shown(member->first)),
+                           "each key once"});
+    return true;
+  }
+  bool parse_error(size_t /*at*/, const std::string & /*token*/,
+                   const Json::exception & /*error*/) override {
+    return false;
+  }
+
+private:
+  // Where it is placed: at the end of a list, as the member of that key, or as the whole value.
+  Json *place(Json &&value) {
+    if (!open_.empty() && open_.back()->is_array())
+      return &open_.back()->get_ref<Json::array_t &>().emplace_back(std::move(value));
+    Json *const there = open_.empty() ? &root_ : member_;
+    *there = std::move(value);
+    return there;
+  }
+  bool scalar(Json value) {
+    place(std::move(value));
+    return true;
+  }
+  bool open(Json value) {
+    open_.push_back(place(std::move(value)));
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  Findings &findings_;
+  Json root_;
+  std::vector<Json *> open_; // lists and objects, which stay where they are while they are open
+  Json *member_ = nullptr;   // of the object that was opened last, of the key that was read last
+};
+
 } // namespace
 
 Json parse_json(std::string_view text, Findings &findings) {
-  std::vector<std::set<std::string>> keys; // of the objects that are open
-  const auto check = [&](int /*depth*/, Json::parse_event_t event, const Json &parsed) {
-    if (event == Json::parse_event_t::object_start)
-      keys.emplace_back();
-    else if (event == Json::parse_event_t::object_end)
-      keys.pop_back();
-    else if (event == Json::parse_event_t::key &&
-             !keys.back().insert(parsed.get_ref<const std::string &>()).second)
-      findings.error(
-          "", {fmt::format("an object has the key {} twice", shown(parsed)), "each key once"});
-    return true;
-  };
-  return Json::parse(text, check, false);
+  Builder builder(findings);
+  return Json::sax_parse(text, &builder) ? builder.take() : Json(Json::value_t::discarded);
 }
 
 void append_text(double value, std::string &out) {

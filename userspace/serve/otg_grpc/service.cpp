@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "otg_grpc/server.h"
-
+// The gRPC server, in the module.
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -14,6 +13,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include "otg_grpc/converter.h"
+#include "otg_grpc/module.h"
 
 namespace xr::otg_grpc {
 
@@ -63,15 +63,13 @@ std::string bytes_of(const ::grpc::ByteBuffer &buffer) {
   return {&slice, 1};
 }
 
-} // namespace
-
-struct Server::State {
+class State : public Service {
+public:
   // One call, from its arrival to its end. One operation of it is under way at a time.
   class Exchange;
 
-  ServerOptions options;
-  std::function<http::Answer(const http::Request &)> answer;
-  std::function<http::Answer(int, const std::vector<std::string> &)> failed;
+  ServiceOptions options;
+  uint16_t actual_port = 0;
   std::unique_ptr<Converter> converter;
   ::grpc::AsyncGenericService service;
   std::unique_ptr<::grpc::ServerCompletionQueue> queue;
@@ -83,14 +81,15 @@ struct Server::State {
   std::set<Exchange *> exchanges; // that have arrived
   std::atomic<bool> stopping = false;
 
-  ~State();
+  ~State() override;
+  uint16_t port() const override { return actual_port; }
   void work();
   void expect_call();
   void end(Exchange *exchange);
   void cancel_late(Clock::time_point now);
 };
 
-class Server::State::Exchange {
+class State::Exchange {
 public:
   explicit Exchange(State &state) : state_(state) {}
 
@@ -146,7 +145,7 @@ private:
     if (const auto found = context_.client_metadata().find("authorization");
         found != context_.client_metadata().end())
       authorization.assign(found->second.data(), found->second.size());
-    switch (state_.options.access()->check(authorization)) {
+    switch (state_.options.check(authorization)) {
     case http::Access::Verdict::Denied:
       return fail(401, {"a token is needed: metadata `authorization: Bearer TOKEN`"});
     case http::Access::Verdict::Busy:
@@ -200,7 +199,7 @@ private:
     bytes_.shrink_to_fit();
     if (!errors.empty())
       return fail(400, errors);
-    const http::Answer answer = state_.answer(request);
+    const http::Answer answer = state_.options.answer(request);
     if (answer.status >= 400)
       return finish(status_of(answer));
     auto message = state_.converter->message(called_, answer);
@@ -226,7 +225,7 @@ private:
     return {code_of(answer.status), short_error(answer.body)};
   }
   void fail(int status, const std::vector<std::string> &errors) {
-    finish(status_of(state_.failed(status, errors)));
+    finish(status_of(state_.options.failed(status, errors)));
   }
   void finish(const ::grpc::Status &status) {
     step_ = Step::Finish;
@@ -247,14 +246,14 @@ private:
 };
 
 // One more call can come, unless there are enough.
-void Server::State::expect_call() {
+void State::expect_call() {
   const std::lock_guard guard(mutex);
   if (stopping || exchanges.size() >= kMostCalls)
     return;
   (new Exchange(*this))->expect();
 }
 
-void Server::State::end(Exchange *exchange) {
+void State::end(Exchange *exchange) {
   bool were_enough = false;
   {
     const std::lock_guard guard(mutex);
@@ -267,13 +266,13 @@ void Server::State::end(Exchange *exchange) {
     expect_call();
 }
 
-void Server::State::cancel_late(Clock::time_point now) {
+void State::cancel_late(Clock::time_point now) {
   const std::lock_guard guard(mutex);
   for (Exchange *exchange : exchanges)
     exchange->cancel_if_late(now);
 }
 
-void Server::State::work() {
+void State::work() {
   Clock::time_point looked = Clock::now();
   for (;;) {
     void *tag = nullptr;
@@ -291,7 +290,7 @@ void Server::State::work() {
   }
 }
 
-Server::State::~State() {
+State::~State() {
   if (!server)
     return;
   {
@@ -310,29 +309,25 @@ Server::State::~State() {
     thread.join();
 }
 
-bool built() { return true; }
+} // namespace
 
-Result<Server> Server::start(
-    const ServerOptions &options, std::function<http::Answer(const http::Request &)> answer,
-    std::function<http::Answer(int status, const std::vector<std::string> &errors)> failed) {
+Result<std::unique_ptr<Service>> start_service(ServiceOptions options) {
   gpr_set_log_function([](gpr_log_func_args *) {}); // its messages are for developers
   auto state = std::make_unique<State>();
-  state->options = options;
-  state->answer = std::move(answer);
-  state->failed = std::move(failed);
+  state->options = std::move(options);
   state->converter = XR_TRY(Converter::make());
   std::shared_ptr<::grpc::ServerCredentials> credentials = ::grpc::InsecureServerCredentials();
-  if (const auto &tls = options.access()->config().tls) {
+  if (!state->options.certificate.empty()) {
     ::grpc::SslServerCredentialsOptions pair;
-    pair.pem_key_cert_pairs.push_back({tls->key.text, tls->certificate.text});
+    pair.pem_key_cert_pairs.push_back({state->options.key, state->options.certificate});
     credentials = ::grpc::SslServerCredentials(pair);
   }
   ::grpc::ServerBuilder builder;
   int port = 0;
-  builder.AddListeningPort(options.listen.text(), credentials, &port);
+  builder.AddListeningPort(state->options.address, credentials, &port);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, static_cast<int>(kMostCalls));
-  builder.SetMaxReceiveMessageSize(static_cast<int>(options.most_message));
+  builder.SetMaxReceiveMessageSize(static_cast<int>(state->options.most_message));
   builder.SetMaxSendMessageSize(-1);
   // A small message could be a large one.
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
@@ -346,21 +341,14 @@ Result<Server> Server::start(
     void *tag = nullptr;
     for (bool ok = false; state->queue->Next(&tag, &ok);) {
     }
-    return Error{fmt::format("cannot listen on {} for gRPC", options.listen.text()),
+    return Error{fmt::format("cannot listen on {} for gRPC", state->options.address),
                  "`ss -ltnp` shows which process uses it, and `ip address` this host's addresses"};
   }
-  state->options.listen.port = static_cast<uint16_t>(port);
+  state->actual_port = static_cast<uint16_t>(port);
   state->expect_call();
   for (size_t i = 0; i < kThreads; i++)
     state->threads.emplace_back([&state = *state] { state.work(); });
-  return Server(std::move(state));
+  return std::unique_ptr<Service>(std::move(state));
 }
-
-Server::Server(std::unique_ptr<State> state) : state_(std::move(state)) {}
-Server::Server(Server &&) noexcept = default;
-Server &Server::operator=(Server &&) noexcept = default;
-Server::~Server() = default;
-
-const parse::Listen &Server::listen() const { return state_->options.listen; }
 
 } // namespace xr::otg_grpc
