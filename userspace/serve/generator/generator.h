@@ -56,7 +56,8 @@ private:
     otg::Config config;
     Plan plan;
     std::vector<std::unique_ptr<Unit>> units;
-    std::unique_ptr<Lags> lags; // of the units, when all are open
+    std::unique_ptr<Lags> lags;                       // of the units, when all are open
+    std::vector<std::shared_ptr<station::Lldp>> lldp; // by otg::Config::lldp
   };
   // What a request selects, and what it cannot.
   struct Chosen {
@@ -88,6 +89,8 @@ private:
   Started start_protocols();
   void stop_protocols();
   void wait_for_lags();
+  void make_lldp();
+  void set_lldp(bool on);
   void share_macs(Started &started);
   std::vector<std::string> unresolved() const;
 
@@ -117,6 +120,9 @@ private:
   std::string flow_metrics(otg::Object &request);
   std::string lag_metrics(otg::Object &request);
   std::string lacp_metrics(otg::Object &request);
+  std::string lldp_metrics(otg::Object &request);
+  Json lldp_neighbours(otg::Object &request) const;
+  std::vector<size_t> choose_lldp(otg::Object &request) const;
   std::vector<size_t> choose_lags(otg::Object &request, bool lacp) const;
   std::string qp_metrics(otg::Object &request);
   std::string peer_metrics(otg::Object &request, bool ipv4);
