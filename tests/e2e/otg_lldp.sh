@@ -11,9 +11,9 @@ judged_server lldp.py "$left/direct0" "$right/direct1"
 end_serve
 wait_for 5 nothing_since "$before" || fail "left in the kernel: $(since "$before")"
 
-serve --ports "$left/direct0"
 in_background ip netns exec "$right" tcpdump -i direct1 -s 0 --immediate-mode -U -w "$scratch/lldp.pcap" ether proto 0x88cc 2>"$scratch/tcpdump.err"
 wait_for 10 grep -qs 'listening on' "$scratch/tcpdump.err" || fail "tcpdump: $(cat "$scratch/tcpdump.err")"
+serve --ports "$left/direct0"
 "$otg_tests/lldp.py" "$location" "$left/direct0" alone || fail "the configuration of one port"
 neighbours() { curl -s -m 30 -d '{"choice": "lldp_neighbors"}' "$location/monitor/states" | jq -c '.lldp_neighbors'; }
 counts() {
