@@ -131,6 +131,25 @@ config = {
                "duration": {"choice": "fixed_packets", "fixed_packets": {"packets": PACKETS}},
                "metrics": {"enable": True, "loss": True}}]}
 equal({}, call("GetConfig"), "configuration before the first")
+
+# LLDP, with all that a neighbour says.
+call("SetConfig", {"ports": config["ports"], "lldp": [
+    {"name": name, "connection": {"choice": "port_name", "port_name": name}, "system_name": {"choice": "value", "value": "tester"},
+     "org_infos": [{"oui": "AABBCC", "subtype": 9, "information": {"choice": "info", "info": "0A"}}]} for name in "AB"]})
+equal(numbers(by_http("GET", "/config")), numbers(call("GetConfig")), "configuration of LLDP")
+asked = {"choice": "lldp_neighbors", "lldp_neighbors": {}}
+for _ in range(100):
+    found = call("GetStates", asked).get("lldp_neighbors", [])
+    if len(found) == 2:
+        break
+    time.sleep(0.05)
+other = by_http("POST", "/monitor/states", asked)["lldp_neighbors"]
+for row in (*found, *other):
+    del row["age"], row["last_update"]
+equal(numbers(other), numbers(found), "neighbours by LLDP")
+equal("aabbcc", found[0]["custom_tlvs"][0]["oui"], "the organisation of a neighbour's TLV")
+asked = {"choice": "lldp", "lldp": {}}
+equal(numbers(by_http("POST", "/monitor/metrics", asked)["lldp_metrics"]), numbers(call("GetMetrics", asked)["lldp_metrics"]), "metrics of LLDP")
 call("SetConfig", config)
 equal(numbers(by_http("GET", "/config")), numbers(call("GetConfig")), "configuration")
 

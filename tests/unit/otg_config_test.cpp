@@ -268,7 +268,7 @@ TEST(OtgConfig, ErrorsOfPortsAndDevices) {
       {"/ports/2", {{"location", "x"}}, "ports[2].name: a port needs it"},
       {"/ports/2", {{"name", "left"}}, "ports[2].name: there are two ports 'left'"},
       {"/lags", {{{"name", "lag"}}}, "lags[0].ports: a LAG needs at least one"},
-      {"/lldp", {{{"name", "l"}}}, "lldp: it is not supported"},
+      {"/lldp", {{{"name", "l"}}}, "lldp[0].connection: LLDP needs it"},
       {"/events", {{"enable", true}}, "events: it is not supported"},
       {"/layer1/0/port_names", Json::array(), "layer1[0].port_names: there is no port in it"},
       {"/layer1/1/port_names/1", "left", "layer1[1].port_names: port 'left' is in a layer1 before"},

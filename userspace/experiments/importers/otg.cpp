@@ -390,6 +390,8 @@ Result<ImportedExperiment> otg(const std::string &text, const std::string &name)
   const otg::Config config = otg::read_config(json, findings);
   if (!config.lags.empty())
     findings.error("lags", {"LAGs are not simulated", "ports"});
+  if (!config.lldp.empty())
+    findings.error("lldp", {"LLDP is not simulated", "without it"});
   if (!findings.ok())
     return Error{fmt::format("{}: {}", name, fmt::join(findings.all_errors(), "\n  ")), "",
                  Error::Kind::Other, name};

@@ -40,7 +40,7 @@ void Station::receive(uint64_t now, std::span<const uint8_t> frame, roce_class c
                       const roce_packet &packet) {
   if (record_)
     record_->add(now, frame);
-  if (lacp_ && lacp_->receive(now, frame))
+  if ((lacp_ && lacp_->receive(now, frame)) || (lldp_ && lldp_->receive(now, frame)))
     return;
   const bool of_flow = plain_ && plain_->receive(now, frame);
   if (class_ == ROCE_CLASS_OTHER && !of_flow)
@@ -72,13 +72,20 @@ void Station::count_sent(std::span<const packet::Outgoing> out) {
 
 NeighbourFrames Station::neighbour_frames() const {
   NeighbourFrames all = neighbour_frames_;
-  if (!lacp_)
-    return all;
-  const LacpCounts lacp = lacp_->counts();
-  all.sent += lacp.sent;
-  all.sent_bytes += lacp.sent_bytes;
-  all.received += lacp.received + lacp.errors;
-  all.received_bytes += lacp.received_bytes;
+  if (lacp_) {
+    const LacpCounts lacp = lacp_->counts();
+    all.sent += lacp.sent;
+    all.sent_bytes += lacp.sent_bytes;
+    all.received += lacp.received + lacp.errors;
+    all.received_bytes += lacp.received_bytes;
+  }
+  if (lldp_) {
+    const LldpCounts lldp = lldp_->counts();
+    all.sent += lldp.sent;
+    all.sent_bytes += lldp.sent_bytes;
+    all.received += lldp.received;
+    all.received_bytes += lldp.received_bytes;
+  }
   return all;
 }
 
@@ -107,6 +114,8 @@ size_t Station::next(uint64_t now, std::span<packet::Outgoing> out) {
   count_sent(out.first(count));
   if (lacp_)
     count = take(*lacp_, now, out, count);
+  if (lldp_)
+    count = take(*lldp_, now, out, count);
   const size_t before = count;
   for (const std::unique_ptr<Run> &run : runs_)
     if (now >= run->at)
@@ -127,6 +136,8 @@ uint64_t Station::wake_at() const {
   uint64_t at = std::min({responder_.wake_at(), neighbours_.wake_at(), pings_.wake_at()});
   if (lacp_)
     at = std::min(at, lacp_->wake_at());
+  if (lldp_)
+    at = std::min(at, lldp_->wake_at());
   for (const std::unique_ptr<Run> &run : runs_)
     at = std::min(at, std::max(run->at, run->source->wake_at()));
   if (plain_)

@@ -17,6 +17,7 @@
 #include "responder/responder.h"
 #include "station/frame_record.h"
 #include "station/lacp.h"
+#include "station/lldp.h"
 #include "station/neighbours.h"
 #include "station/pings.h"
 #include "station/plain_port.h"
@@ -44,7 +45,7 @@ struct FlowFacts {
   requester::FlowProgress progress;
 };
 
-// ARP, neighbour discovery and LACP of the station itself. Bytes without FCS.
+// ARP, neighbour discovery, LACP and LLDP of the station itself. Bytes without FCS.
 struct NeighbourFrames {
   uint64_t sent = 0, sent_bytes = 0;
   uint64_t received = 0, received_bytes = 0;
@@ -90,6 +91,8 @@ public:
 
   // nullptr: the port is in no LAG with LACP.
   void set_lacp(std::shared_ptr<Lacp> lacp) { lacp_ = std::move(lacp); }
+  // nullptr: the port has no LLDP.
+  void set_lldp(std::shared_ptr<Lldp> lldp) { lldp_ = std::move(lldp); }
 
   // Records what arrives from now on, until take_record().
   void record(RecordOptions options) { record_.emplace(std::move(options)); }
@@ -134,6 +137,7 @@ private:
   std::vector<std::unique_ptr<Run>> runs_; // oldest first
   std::unique_ptr<PlainPort> plain_;
   std::shared_ptr<Lacp> lacp_;
+  std::shared_ptr<Lldp> lldp_;
   std::optional<FrameRecord> record_;
   bool answers_first_ = true;
   uint64_t first_sent_ = 0, start_at_ = 0, stray_ = 0;

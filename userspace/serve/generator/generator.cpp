@@ -140,6 +140,7 @@ http::Answer Generator::set_config(const std::string &body) {
     }
   setup_->lags = std::make_unique<Lags>(setup_->config, setup_->plan, setup_->units,
                                         options_.link_up, options_.now);
+  make_lldp();
   std::vector<std::string> warnings = findings.all_warnings();
   warnings.insert(warnings.end(), setup_->plan.notes.begin(), setup_->plan.notes.end());
   for (size_t i = 0; i < setup_->units.size(); i++) {
@@ -177,6 +178,7 @@ Status Generator::open_ports(Setup &setup) {
 void Generator::close_ports() {
   if (!setup_)
     return;
+  set_lldp(false);
   for (const auto &unit : setup_->units)
     if (const Status closed = unit->close(); !closed)
       options_.note(fmt::format("{}: {}", unit->ifname(), closed.error().message));
@@ -198,6 +200,7 @@ std::vector<std::string> Generator::unresolved() const {
 }
 
 Generator::Started Generator::start_protocols() {
+  set_lldp(true);
   wait_for_lags();
   // At once, as the ports may be each other's neighbours, and one that is not there takes a second.
   std::vector<Status> results(setup_->units.size());
@@ -222,6 +225,7 @@ Generator::Started Generator::start_protocols() {
 }
 
 void Generator::stop_protocols() {
+  set_lldp(false);
   setup_->lags->set_protocols(false);
   setup_->lags->watch();
   for (const auto &unit : setup_->units)

@@ -66,7 +66,8 @@ private:
       uint64_t since_ns = 0;
     };
     std::vector<Link> links;
-    std::unique_ptr<Lags> lags;          // of the units, when all are open
+    std::unique_ptr<Lags> lags;                       // of the units, when all are open
+    std::vector<std::shared_ptr<station::Lldp>> lldp; // by otg::Config::lldp
   };
   // What a request selects, and what it cannot.
   struct Chosen {
@@ -98,6 +99,8 @@ private:
   Started start_protocols();
   void stop_protocols();
   void wait_for_lags();
+  void make_lldp();
+  void set_lldp(bool on);
   void share_macs(Started &started);
   std::vector<std::string> unresolved() const;
 
@@ -127,6 +130,9 @@ private:
   std::string flow_metrics(otg::Object &request);
   std::string lag_metrics(otg::Object &request);
   std::string lacp_metrics(otg::Object &request);
+  std::string lldp_metrics(otg::Object &request);
+  Json lldp_neighbours(otg::Object &request) const;
+  std::vector<size_t> choose_lldp(otg::Object &request) const;
   std::vector<size_t> choose_lags(otg::Object &request, bool lacp) const;
   using TaggedRows = std::map<std::vector<std::string>, TaggedRow>; // by the values of tags
   void add_tagged(size_t port, size_t place, TaggedRows &rows);

@@ -94,7 +94,7 @@ http::Answer Generator::metrics(const std::string &body) {
   Json json = parsed(body, findings, "{\"choice\": \"port\"}");
   Object object(json, findings, "a request for metrics");
   const std::vector<std::string_view> members = {
-      "port", "flow", "rocev2_ipv4", "rocev2_ipv6", "rocev2_flow", "lag", "lacp"};
+      "port", "flow", "rocev2_ipv4", "rocev2_ipv6", "rocev2_flow", "lag", "lacp", "lldp"};
   const size_t choice = object.choice(members, 0);
   constexpr const char *kKinds[] = {"port_metrics",
                                     "flow_metrics",
@@ -102,7 +102,8 @@ http::Answer Generator::metrics(const std::string &body) {
                                     "rocev2_ipv6_per_peer_metrics",
                                     "rocev2_flow_per_qp_metrics",
                                     "lag_metrics",
-                                    "lacp_metrics"};
+                                    "lacp_metrics",
+                                    "lldp_metrics"};
   std::string rows;
   const auto read = [&](Object &request) {
     if (!findings.ok())
@@ -121,6 +122,8 @@ http::Answer Generator::metrics(const std::string &body) {
       rows = lag_metrics(request);
     else if (choice == 6)
       rows = lacp_metrics(request);
+    else if (choice == 7)
+      rows = lldp_metrics(request);
     else if (choice == 4)
       of_member("per_qp", [&](Object &inner) { return qp_metrics(inner); });
     else
@@ -309,13 +312,16 @@ http::Answer Generator::states(const std::string &body) {
   Findings findings;
   Json json = parsed(body, findings, "{\"choice\": \"ipv4_neighbors\"}");
   Object object(json, findings, "a request for states");
-  const std::vector<std::string_view> members = {"ipv4_neighbors", "ipv6_neighbors"};
+  const std::vector<std::string_view> members = {"ipv4_neighbors", "ipv6_neighbors",
+                                                 "lldp_neighbors"};
   const size_t choice = object.choice(members, 0);
   Json made;
   object.object(
       members[choice].data(), members[choice],
       [&](Object &request) {
-        made = {{"choice", members[choice]}, {members[choice], neighbours(request, choice == 0)}};
+        made = {{"choice", members[choice]},
+                {members[choice],
+                 choice == 2 ? lldp_neighbours(request) : neighbours(request, choice == 0)}};
       },
       true);
   object.done();

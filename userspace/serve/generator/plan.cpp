@@ -460,6 +460,8 @@ Plan make_plan(const Config &config, const std::string &netns) {
     if (lag.lacp) // LACPDUs
       for (const size_t port : otg::ports_of(lag))
         plan.ports[port].request.all_frames = true;
+  for (const otg::Lldp &lldp : config.lldp)
+    plan.ports[lldp.port].request.all_frames = true;
   add_plain(config, plan, 0);
   return plan;
 }

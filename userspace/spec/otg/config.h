@@ -78,6 +78,31 @@ struct Lag {
   uint16_t system_priority = 0, key = 0;
 };
 
+enum class LldpIdKind : uint8_t { Mac, InterfaceName, Local };
+using LldpName = std::optional<std::vector<uint8_t>>; // none: the port's own
+
+// What a chassis or a port is called. `value`: of the kind Mac, its 6 bytes.
+struct LldpId {
+  LldpIdKind kind = LldpIdKind::Local;
+  LldpName value;
+};
+
+struct LldpOrgInfo {
+  std::array<uint8_t, 3> oui{};
+  uint8_t subtype = 1;
+  std::vector<uint8_t> information;
+};
+
+// lldp[]
+struct Lldp {
+  std::string name;
+  size_t port = 0;
+  LldpId chassis, port_id;
+  std::optional<std::string> system_name; // none: it is not sent; "": the host's
+  uint16_t hold_s = 120, interval_s = 30;
+  std::vector<LldpOrgInfo> org_infos;
+};
+
 struct Vlan {
   uint16_t tpid = 0x8100;
   uint16_t id = 1;
@@ -156,6 +181,7 @@ struct Capture {
 struct Config {
   std::vector<Port> ports;
   std::vector<Lag> lags;
+  std::vector<Lldp> lldp;
   std::vector<Ethernet> ethernets;
   std::vector<Interface> interfaces;
   std::vector<Peer> peers;

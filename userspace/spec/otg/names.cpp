@@ -17,8 +17,10 @@ constexpr size_t kMostHinted = 64; // names among which a similar one is looked 
 
 void Names::add(const Object &object, const char *key, const std::string &name, size_t index) {
   if (!name.empty() && !indexes_.emplace(name, index).second)
-    object.error(key, {fmt::format("there are two {}s {}", what_, shown(Json(name))),
-                       "each has a name of its own"});
+    object.error(
+        key, {fmt::format("there are two {}{} {}", what_,
+                          std::string_view(what_).ends_with('s') ? "es" : "s", shown(Json(name))),
+              "each has a name of its own"});
 }
 
 std::optional<size_t> Names::find(const Object &object, const char *key,

@@ -30,6 +30,7 @@ Config read_config(Json &json, Findings &findings) {
   read_ports(root, reading);
   read_layer1(root, reading);
   read_lags(root, reading);
+  read_lldp(root, reading);
   read_devices(root, reading);
   check_lag_peers(reading, findings);
   check_qp_numbers(reading, findings);
@@ -38,7 +39,7 @@ Config read_config(Json &json, Findings &findings) {
   read_captures(root, reading);
   read_flows(root, reading.config);
   check_flow_names(reading, findings);
-  for (const char *other : {"lldp", "events", "egress_only_tracking"})
+  for (const char *other : {"events", "egress_only_tracking"})
     root.unsupported(other);
   root.done();
   return std::move(reading.config);

@@ -38,7 +38,7 @@ private:
 struct Reading {
   Config config;
   Names ports{"port"}, layers{"layer1"}, devices{"device"}, ethernets{"ethernet"},
-      addresses{"address"}, lags{"LAG"}, peers{"peer"}, qps{"QP"}, flows{"flow"},
+      addresses{"address"}, lags{"LAG"}, lldp{"LLDP"}, peers{"peer"}, qps{"QP"}, flows{"flow"},
       captures{"capture"};
   std::vector<std::string> qpn_paths; // of source_qp_number, by QP
 
@@ -53,6 +53,7 @@ struct Reading {
 void read_ports(Object &root, Reading &reading);
 void read_layer1(Object &root, Reading &reading);
 void read_lags(Object &root, Reading &reading);
+void read_lldp(Object &root, Reading &reading);
 void read_devices(Object &root, Reading &reading);
 // After all devices.
 void check_lag_peers(const Reading &reading, Findings &findings);
