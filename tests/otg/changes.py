@@ -70,7 +70,7 @@ def settled(what):
     time.sleep(0.3)
     found = rows()
     for name, row in found.items():
-        need(row["transmit"] == "stopped", f"{what}: {name} goes on: {row}")
+        need(row["transmit"] == "stopped", f"{what}: {name} still sends: {row}")
         need(int(row["frames_tx"]) == int(row["frames_rx"]) > 0 and row["loss"] == 0, f"{what}: {name}: {row}")
         need(int(row["bytes_tx"]) == int(row["bytes_rx"]), f"{what}: {name}: {row}")
     return found

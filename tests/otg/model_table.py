@@ -19,6 +19,7 @@ VALUES = {("Port", "location"): "{left}", ("Flow.Custom", "bytes"): "0011", ("De
           ("Device.Ipv4", "gateway"): "198.18.0.1", ("Device.Ipv6", "gateway"): "2001:db8::1", ("Flow.Port", "rx_name"): "B",
           ("Flow.Router", "rx_names"): ["I4b"], ("Flow.Router", "tx_names"): ["I4"], ("Capture", "packet_size"): 64,
           ("Flow.Lacpdu.Collector", "reserved"): "00" * 12, ("Flow.Lacpdu.Terminator", "reserved"): "00" * 50,
+          ("Lldp.PortId", "mac_address_subtype"): TEXTS["mac"], ("Lldp.OrgInfo", "oui"): "00005e",
           ("Flow.Ipv6.UsidDst", "usids"): ["0001"], ("Flow.Ipv6SegmentRoutingUsid.Segment", "usids"): ["0001"]}
 # What the model does not require, and these make no sense without.
 NEEDED = {"PerPort.Options": ["port_name"], "Device.Ethernet": ["connection"]}
@@ -75,6 +76,9 @@ class Prober:
             if inside and "auto" != chosen and chosen not in made:
                 made[chosen] = self.value(name, chosen, inside, depth)
             made["choice"] = chosen
+        if not made and properties and depth < 12:  # an empty object asks for nothing
+            key = next(iter(properties))
+            made[key] = self.value(name, key, properties[key], depth)
         return made
 
     def post(self, method, path, body):
@@ -130,7 +134,7 @@ class Prober:
                 if not self.note(where, key, said, path) or key not in trial:
                     continue
                 if not whole and key not in said and errors:
-                    print(f"not told apart: {where}: {errors[:2]}", file=sys.stderr)
+                    print(f"unclear: {where}: {errors[:2]}", file=sys.stderr)
                 prop = properties[key]
                 listed = prop.get("type") == "array"
                 inner = (prop["items"] if listed else prop).get("$ref", "").rsplit("/", 1)[-1]
@@ -157,6 +161,7 @@ class Prober:
                                               "ipv6_addresses": [{"name": "I6", "address": "2001:db8::7", "gateway": "2001:db8::1"}]}]}
         other = json.loads(json.dumps(device).replace('"D"', '"Db"').replace('"E"', '"Eb"').replace('"I4"', '"I4b"').replace('"I6"', '"I6b"').replace("::7", "::8").replace(":01", ":02")
                            .replace("0.7", "0.8").replace('"A"', '"B"'))
+        VALUES["Device", "ethernets"] = device["ethernets"]
         config = {"ports": ports, "options": quiet}
         flow = {"name": "f", "tx_rx": {"choice": "port", "port": {"tx_name": "A", "rx_names": ["B"]}}}
         self.walk("Port", "ports[0]", lambda x: {"ports": [{**x, "name": "A"}, ports[1]], "options": quiet}, "ports")

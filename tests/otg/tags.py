@@ -82,7 +82,7 @@ need(rows["fast"]["latency"]["minimum_ns"] > 0, f"cut-through: {rows['fast']}")
 only = metrics(flow_names=["in"], tagged_metrics={"filters": [{"name": "dscp", "values": ["14"]}], "metric_names": ["frames_rx"]})
 need([sorted(row) for row in only["in"]["tagged_metrics"]] == [["frames_rx", "tags"]] * 2, f"filtered: {only}")
 need("tagged_metrics" not in metrics(tagged_metrics={"include": False})["in"], "not included")
-# A start begins anew; frames that are lost are of no tag.
+# A start resets them; frames that are lost are of no tag.
 state(port={"choice": "link", "link": {"port_names": ["B"], "state": "down"}})
 changed = int(client.metrics("port")["port_metrics"][1]["last_change"])
 need(abs(time.time_ns() - changed) < 5e9, f"last change: {changed}, and it is {time.time_ns()}")

@@ -58,7 +58,7 @@ struct PlainMeasure {
 
 class PlainReceiver {
 public:
-  static constexpr size_t kMostTagged = 4096; // values of a flow that are told apart
+  static constexpr size_t kMostTagged = 4096; // values of a flow that are counted
   // A frame that is late by at least this many frames is counted late, be it a duplicate or not.
   static constexpr uint64_t kWindow = 4096;
 

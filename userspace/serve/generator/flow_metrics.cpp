@@ -40,7 +40,7 @@ struct TaggedRow {
 
 namespace {
 
-// As many digits as the tag has.
+// With as many digits as the tag has.
 std::string hexadecimal(packet::Wide value, uint32_t bits) {
   std::string text;
   for (uint32_t digit = (bits + 3) / 4; digit-- > 0;)
@@ -257,7 +257,7 @@ void Generator::add_tagged(size_t port, size_t place, TaggedRows &rows) {
     }
   if (untagged && setup_->untagged_told.insert(flow.name).second)
     options_.note(fmt::format("flow '{}': {} frames are of more values of metric tags than the {} "
-                              "that are told apart; they are in the flow's own row alone",
+                              "that are counted; they are in the flow's own row alone",
                               flow.name, untagged, requester::PlainReceiver::kMostTagged));
 }
 

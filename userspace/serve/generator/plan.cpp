@@ -399,7 +399,7 @@ Result<std::vector<requester::PlainFlow>> plain_flows(const Config &config, cons
 
 namespace {
 
-// Of each port of the interface, once.
+// For each port of the interface, once.
 void add_next_hop(const Config &config, Plan &plan, const NextHop &hop) {
   for (const size_t port :
        otg::ports_of(config, config.ethernets[config.interfaces[hop.interface].ethernet])) {

@@ -122,7 +122,7 @@ std::vector<requester::PlainReceiver::Unstamped> Unit::unstamped() const {
   return all;
 }
 
-// Of the flows that arrive here.
+// How the flows that arrive here are measured.
 void Unit::set_measures(requester::PlainReceiver &receiver) const {
   for (size_t i = 0; i < config_.plain_flows.size(); i++) {
     const otg::PlainFlow &flow = config_.plain_flows[i];

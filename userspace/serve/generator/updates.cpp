@@ -98,9 +98,11 @@ http::Answer Generator::update_config(const std::string &body) {
   Json json = parsed(body, findings, "{\"choice\": \"flows\", ...}");
   Object object(json, findings, "an update");
   otg::Config changed = without_flows(setup_->config);
-  (void)object.choice({"flows", "protocols"}, 0);
+  const bool protocols = object.choice({"flows", "protocols"}, 0) == 1;
   object.unsupported("protocols", "flows");
-  if (!object.has("flows"))
+  if (protocols && findings.ok())
+    object.error("choice", {"'protocols' is not supported", "flows"});
+  else if (!object.has("flows") && !protocols)
     object.error("flows", {"an update needs it", "{\"property_names\": [...], \"flows\": [...]}"});
   object.object("flows", "an update of flows", [&](Object &update) {
     const auto properties = read_properties(update);
@@ -166,7 +168,7 @@ http::Answer Generator::append_config(const std::string &body) {
     findings.error(
         "config_append_list",
         {fmt::format("more than {} flows, with those that were deleted", otg::kMostPlainFlows),
-         "POST /config begins anew"});
+         "POST /config replaces all"});
   if (!findings.ok())
     return failures(400, findings.all_errors());
   for (PlainFlow &flow : added.plain_flows)
@@ -214,7 +216,7 @@ Status Generator::take_appended(size_t first) {
   return {};
 }
 
-// Those from `first` on: they were never there.
+// Flows from `first` on were never there.
 void Generator::remove_flows(size_t first) {
   auto &flows = setup_->config.plain_flows;
   for (size_t i = first; i < flows.size(); i++)
