@@ -31,9 +31,13 @@ ethtool_rx_flow_spec rule_of(const SteeredFlow &flow, uint32_t flow_type) {
   return rule;
 }
 
+// A union has no members to compare: the bytes that the kernel and we have set, the others are 0.
+bool same_bytes(const ethtool_flow_union &a, const ethtool_flow_union &b) {
+  return std::ranges::equal(a.hdata, b.hdata);
+}
+
 bool same_frames(const ethtool_rx_flow_spec &a, const ethtool_rx_flow_spec &b) {
-  return a.flow_type == b.flow_type && !memcmp(&a.h_u, &b.h_u, sizeof(a.h_u)) &&
-         !memcmp(&a.m_u, &b.m_u, sizeof(a.m_u));
+  return a.flow_type == b.flow_type && same_bytes(a.h_u, b.h_u) && same_bytes(a.m_u, b.m_u);
 }
 
 // All rules of a device, and where another can be.

@@ -185,6 +185,13 @@ Json row_of(const PlainRow &sum) {
   return row;
 }
 
+// `asked`: values of a tag, as text where they are names of ports; empty: all.
+bool is_asked(const std::vector<std::string> &asked, const std::string &value, bool names) {
+  return asked.empty() || std::ranges::any_of(asked, [&](const std::string &each) {
+           return names ? each == value : same_value(each, value);
+         });
+}
+
 Json tagged_rows(const PlainRow &sum, const TaggedFilter &filter) {
   const otg::PlainFlow &flow = *sum.flow;
   std::vector<std::string> names;
@@ -202,10 +209,7 @@ Json tagged_rows(const PlainRow &sum, const TaggedFilter &filter) {
       const char *form = port ? "str" : "hex";
       tags.push_back({{"name", names[i]}, {"value", {{"choice", form}, {form, values[i]}}}});
       if (const auto asked = filter.values.find(names[i]); asked != filter.values.end())
-        wanted = wanted && (asked->second.empty() ||
-                            std::ranges::any_of(asked->second, [&](const std::string &value) {
-                              return port ? value == values[i] : same_value(value, values[i]);
-                            }));
+        wanted = wanted && is_asked(asked->second, values[i], port);
     }
     if (!wanted)
       continue;

@@ -12,7 +12,6 @@
 
 namespace xr::generator {
 
-using otg::LldpIdKind;
 using otg::Object;
 
 namespace {

@@ -17,7 +17,7 @@ using otg::PlainFlow;
 
 namespace {
 
-const Error kNothingSet{"there is no configuration", "POST /config"};
+Error nothing_set() { return {"there is no configuration", "POST /config"}; }
 
 std::vector<std::string_view> names_of(const Json &flows) {
   std::vector<std::string_view> names;
@@ -65,7 +65,7 @@ void complete_flows(Object &update, const std::vector<std::string> &properties, 
 
 std::vector<std::string> read_properties(Object &update) {
   const std::vector<std::string_view> known = {"rate", "size"};
-  const auto names = update.texts("property_names");
+  auto names = update.texts("property_names");
   if (names.empty())
     update.error("property_names", {"it needs at least one", "rate or size"});
   for (const std::string &name : names)
@@ -93,7 +93,7 @@ otg::Config without_flows(const otg::Config &config) {
 
 http::Answer Generator::update_config(const std::string &body) {
   if (!setup_)
-    return failure(400, kNothingSet);
+    return failure(400, nothing_set());
   Findings findings;
   Json json = parsed(body, findings, "{\"choice\": \"flows\", ...}");
   Object object(json, findings, "an update");
@@ -147,7 +147,7 @@ http::Answer Generator::update_config(const std::string &body) {
 
 http::Answer Generator::append_config(const std::string &body) {
   if (!setup_)
-    return failure(400, kNothingSet);
+    return failure(400, nothing_set());
   Findings findings;
   Json json = parsed_list(body, findings, "config_append_list");
   Object object(json, findings, "what is appended");
@@ -225,7 +225,7 @@ void Generator::remove_flows(size_t first) {
 
 http::Answer Generator::delete_config(const std::string &body) {
   if (!setup_)
-    return failure(400, kNothingSet);
+    return failure(400, nothing_set());
   Findings findings;
   Json json = parsed_list(body, findings, "config_delete_list");
   Object object(json, findings, "what is deleted");

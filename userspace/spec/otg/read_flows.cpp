@@ -476,6 +476,7 @@ void read_flow(Object &flow, Config &config, std::set<std::string> &names) {
 
 std::vector<packet::BitRange> ranges_of(const std::vector<MetricTag> &tags) {
   std::vector<packet::BitRange> ranges;
+  ranges.reserve(tags.size());
   for (const MetricTag &tag : tags)
     ranges.push_back(tag.at);
   return ranges;
