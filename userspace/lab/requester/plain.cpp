@@ -106,6 +106,9 @@ void PlainSource::update(size_t index, PlainFlow with, uint64_t now) {
   const Flow &old = flows_[index];
   if (old.counts.state == PlainState::Stopped)
     return replace(index, std::move(with));
+  const bool stamped = with.frame.stamped;
+  with.frame = old.plan.frame; // its MACs may be forgotten by now
+  with.frame.stamped = stamped;
   make_room(with);
   Flow made(std::move(with));
   made.counts = old.counts;

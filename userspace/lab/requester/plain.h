@@ -75,8 +75,8 @@ public:
   void go_on(size_t flow, uint64_t at, const PlainShare &share);
   // The frames of a stopped flow from its next start on. Its counts stay.
   void replace(size_t flow, PlainFlow with);
-  // Other frames, sizes and rate, of a flow that runs, too: its next frame is due by the new rate
-  // after the last one, and what it sent counts for its duration.
+  // Another rate and other sizes, of a flow that runs, too: its headers stay, its next frame is due
+  // by the new rate after the last one, and what it sent counts for its duration.
   void update(size_t flow, PlainFlow with, uint64_t now);
   void add(PlainFlow flow); // stopped
   const PlainCounts &counts(size_t flow) const { return flows_[flow].counts; }
