@@ -13,6 +13,7 @@
 
 #include "datapath/object.h"
 #include "datapath/pins.h"
+#include "datapath/place.h"
 
 namespace xr::datapath {
 
@@ -70,6 +71,40 @@ TEST_F(Stale, InterfaceDeleted) {
   EXPECT_EQ(gone->notes.size(), 1u);
   expect_nothing_left(mine);
   EXPECT_REFUSED(detach({"xr0", netns_}), "no such interface");
+}
+
+// As when the namespace of its veth's other end is removed: the kernel deletes it some time later.
+TEST_F(Stale, InterfaceDeletedWhileDetached) {
+  ASSERT_OK(attach({"xr0", netns_}, small()));
+  Ids mine = ids();
+  auto place = find_place({"xr0", netns_}, find_bpffs());
+  ASSERT_OK(place);
+  ASSERT_EQ(ip("link del xr0"), 0);
+  auto gone = detach_held(*place);
+  ASSERT_OK(gone);
+  EXPECT_EQ(gone->notes, std::vector<std::string>{"the interface has been deleted"});
+  expect_nothing_left(mine);
+}
+
+TEST_F(Stale, InterfaceDeletedInTheMidstOfDetach) {
+  for (int i = 0; i < 20; i++) {
+    SCOPED_TRACE(i);
+    ASSERT_OK(attach({"xr0", netns_}, small()));
+    Ids mine = ids();
+    FILE *ip = popen(fmt::format("ip -n {} -batch -", netns_).c_str(), "w");
+    ASSERT_NE(ip, nullptr);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20)); // until it waits for a line
+    std::thread other([&] {
+      std::this_thread::sleep_for(std::chrono::microseconds(50 * i));
+      fputs("link del xr0\n", ip);
+      EXPECT_EQ(pclose(ip), 0);
+    });
+    const auto detached = detach({"xr0", netns_});
+    other.join();
+    ASSERT_OK(detached);
+    expect_nothing_left(mine);
+    wire();
+  }
 }
 
 TEST_F(Stale, InterfaceDeletedWhileRead) {

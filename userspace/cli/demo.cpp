@@ -91,8 +91,8 @@ std::vector<std::string> existing() {
 Status remove_namespaces(const std::vector<std::string> &names) {
   Status status;
   for (const std::string &name : names) {
-    if (const auto detached = datapath::detach_all(name); !detached)
-      (void)detached.error(); // nothing was attached
+    if (const auto detached = datapath::detach_all(name); !detached && status)
+      status = detached.error().in(name);
     if (Status removed = host::remove_netns(name); !removed && status)
       status = removed;
   }

@@ -26,7 +26,7 @@ bool is_stale(const std::string &name) {
 // The program goes off the ports first: its pins stay when a namespace goes.
 void remove(const std::string &name) {
   if (const auto detached = datapath::detach_all(name); !detached)
-    (void)detached.error(); // nothing was attached
+    (void)detached.error(); // the next run removes what stays
   if (const Status s = host::remove_netns(name); !s)
     (void)s.error(); // it is gone
 }

@@ -27,21 +27,26 @@ Result<DetachReport> detach_place(const Place &place, const std::optional<Bpffs>
                                   KernelIds &freed, std::vector<LinkRestart> &restarts) {
   DetachReport report{place.ifname, place.netns ? place.netns->name() : "", "", {}};
   int taken = 0;
+  bool deleted = false; // since the place was found: with the other end of its veth
 
   if (place.ifindex) {
     restarts.emplace_back(*place.netns, std::vector{place.ifindex});
     auto cleaned =
         clean_hook(*place.netns, place.ifindex, place.pins ? &*place.pins : nullptr, freed);
-    if (!cleaned)
+    deleted = interface_name(*place.netns, place.ifindex).empty();
+    if (cleaned.ok())
+      taken = *cleaned;
+    else if (!deleted)
       return cleaned.error();
-    taken = *cleaned;
     if (place.pins)
       clean_promiscuous(*place.netns, *place.pins);
   }
-  if (!taken && !place.pins && place.stale.empty())
+  if (!taken && deleted)
+    report.notes.push_back("the interface has been deleted");
+  else if (!taken && !place.pins && place.stale.empty())
     return Error{"not attached", "`xdp-roce status` shows what is attached where"};
   if (place.pins) {
-    if (!taken)
+    if (!taken && !deleted)
       report.notes.push_back("its program was not on the interface");
     XR_TRY(clean_pins(*bpffs, *place.pins, freed));
   }
