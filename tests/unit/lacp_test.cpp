@@ -125,6 +125,11 @@ struct Link {
     for (Lacp &end : ends)
       end.enable(now, true);
   }
+  void come_up(uint64_t within = 2 * kSecond) {
+    enable();
+    run(within);
+    EXPECT_TRUE(both());
+  }
   bool both() const { return ends[0].distributing() && ends[1].distributing(); }
 };
 
@@ -136,9 +141,7 @@ TEST(LacpPort, TwoActiveOnesDistributeAndGoOn) {
   Link link(options(1), options(2));
   link.run(kSecond);
   EXPECT_TRUE(link.sent[0].empty()); // not enabled
-  link.enable();
-  link.run(2 * kSecond);
-  EXPECT_TRUE(link.both());
+  link.come_up();
   EXPECT_EQ(link.ends[0].actor().state, kInLag);
   EXPECT_EQ(link.ends[0].partner(), link.ends[1].actor());
   link.sent[0].clear();
@@ -163,9 +166,7 @@ TEST(LacpPort, LongTimeoutsAndGivenIntervals) {
   LacpOptions slow = options(1), other = options(2);
   slow.timeout_ns = Lacp::kLong;
   Link link(slow, other);
-  link.enable();
-  link.run(5 * kSecond);
-  EXPECT_TRUE(link.both());
+  link.come_up(5 * kSecond);
   EXPECT_FALSE(link.ends[0].actor().state & station::kLacpShortTimeout);
   link.sent[0].clear(), link.sent[1].clear();
   link.run(120 * kSecond);
@@ -190,16 +191,12 @@ TEST(LacpPort, PassiveOnesSpeakWhenSpokenTo) {
   EXPECT_FALSE(silent.both());
   a.active = true;
   Link link(a, b);
-  link.enable();
-  link.run(2 * kSecond);
-  EXPECT_TRUE(link.both());
+  link.come_up();
 }
 
 TEST(LacpPort, ASilentPartnerExpiresAndIsForgotten) {
   Link link(options(1), options(2));
-  link.enable();
-  link.run(5 * kSecond);
-  ASSERT_TRUE(link.both());
+  link.come_up(5 * kSecond);
   link.cut[1] = true; // only this way: the other end hears on
   link.run(2900 * kMs - kSecond);
   EXPECT_TRUE(link.ends[0].distributing());
@@ -219,8 +216,7 @@ TEST(LacpPort, ASilentPartnerExpiresAndIsForgotten) {
 
 TEST(LacpPort, AdminAndLinkTakeItOut) {
   Link link(options(1), options(2));
-  link.enable();
-  link.run(2 * kSecond);
+  link.come_up();
   link.ends[0].set_admin(false);
   link.run(2 * kSecond);
   EXPECT_FALSE(link.ends[0].distributing() || link.ends[1].distributing());
@@ -242,9 +238,7 @@ TEST(LacpPort, AdminAndLinkTakeItOut) {
 
 TEST(LacpPort, AnotherPartnerIsSelectedAnew) {
   Link link(options(1), options(2));
-  link.enable();
-  link.run(2 * kSecond);
-  ASSERT_TRUE(link.both());
+  link.come_up();
   Lacpdu pdu{.actor = link.ends[1].actor(), .partner = link.ends[0].actor()};
   pdu.actor.key = 8;
   link.ends[0].receive(link.now, station::lacp_frame({}, pdu));

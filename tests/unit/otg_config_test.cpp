@@ -10,10 +10,10 @@
 #include <limits>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "otg/config.h"
 #include "otg/json_text.h"
+#include "otg_read.h"
 #include "parse/address.h"
 
 namespace otg_config_test {
@@ -23,6 +23,9 @@ using namespace xr;
 using otg::Config;
 using otg::Findings;
 using otg::Json;
+using test::errors_of;
+using test::read_valid;
+using test::warnings_of;
 
 const Json &everything() {
   static const Json kJson = [] {
@@ -43,31 +46,11 @@ const std::string kFlows =
     "/stateful_flows/rocev2/0/tx_ports/0/transmit_type/target_line_rate/flows";
 const std::string kOptions = "/options/per_port_options/0/protocols/0/rocev2";
 
-Config read(Json &json) {
-  Findings findings;
-  Config config = otg::read_config(json, findings);
-  EXPECT_TRUE(findings.ok()) << fmt::format("{}", fmt::join(findings.all_errors(), "\n"));
-  return config;
-}
-
-std::vector<std::string> errors_of(Json json) {
-  Findings findings;
-  (void)otg::read_config(json, findings);
-  return findings.all_errors();
-}
-
-std::vector<std::string> warnings_of(Json json) {
-  Findings findings;
-  (void)otg::read_config(json, findings);
-  EXPECT_TRUE(findings.ok()) << fmt::format("{}", fmt::join(findings.all_errors(), "\n"));
-  return findings.all_warnings();
-}
-
 using Texts = std::vector<std::string>;
 
 TEST(OtgConfig, PortsAndLayer1) {
   Json json = everything();
-  const Config config = read(json);
+  const Config config = read_valid(json);
   ASSERT_EQ(config.ports.size(), 2U);
   const otg::Port &left = config.ports[0], &right = config.ports[1];
   EXPECT_EQ(left.name, "left");
@@ -86,7 +69,7 @@ TEST(OtgConfig, PortsAndLayer1) {
 
 TEST(OtgConfig, PortOptions) {
   Json json = everything();
-  const Config config = read(json);
+  const Config config = read_valid(json);
   EXPECT_FALSE(config.auto_start);
   const otg::PortOptions &left = config.ports[0].options, &right = config.ports[1].options;
   EXPECT_TRUE(left.given);
@@ -117,7 +100,7 @@ TEST(OtgConfig, PortOptions) {
 
 TEST(OtgConfig, DevicesOverIpv4AndIpv6) {
   Json json = everything();
-  const Config config = read(json);
+  const Config config = read_valid(json);
   ASSERT_EQ(config.ethernets.size(), 2U);
   const otg::Ethernet &e1 = config.ethernets[0];
   EXPECT_EQ(e1.name, "e1");
@@ -149,7 +132,7 @@ TEST(OtgConfig, DevicesOverIpv4AndIpv6) {
 
 TEST(OtgConfig, PeersAndQps) {
   Json json = everything();
-  const Config config = read(json);
+  const Config config = read_valid(json);
   Texts peers;
   for (const otg::Peer &one : config.peers)
     peers.push_back(fmt::format(
@@ -176,7 +159,7 @@ TEST(OtgConfig, PeersAndQps) {
 
 TEST(OtgConfig, StatefulFlowsAndCaptures) {
   Json json = everything();
-  const Config config = read(json);
+  const Config config = read_valid(json);
   Texts flows;
   for (const otg::StatefulFlow &one : config.flows)
     flows.push_back(fmt::format("{}: {} of {} to '{}' verb {} bytes {} imm {:x} {}%", one.name,
@@ -198,7 +181,7 @@ TEST(OtgConfig, StatefulFlowsAndCaptures) {
 
 TEST(OtgConfig, DefaultsAreWrittenAndStay) {
   Json json = everything();
-  (void)read(json);
+  (void)read_valid(json);
   const auto at = [&](const std::string &pointer) { return json.value(Pointer(pointer), Json()); };
   for (const auto &[pointer, value] : std::initializer_list<std::pair<std::string, Json>>{
            {"/devices/1/ethernets/0/ipv6_addresses/0/prefix", 64},
@@ -229,7 +212,7 @@ TEST(OtgConfig, DefaultsAreWrittenAndStay) {
       json.contains(Pointer(kQps + "/1/connection_type/reliable_connection/udp_source_port")));
 
   Json again = json;
-  (void)read(again);
+  (void)read_valid(again);
   EXPECT_EQ(again, json);
 }
 
@@ -398,12 +381,12 @@ TEST(OtgConfig, AFlowIsSentByTheQpThatItNames) {
   const auto last = [](const Json &json) { return warnings_of(json).at(1); };
   Json json = edited({kFlows + "/1/tx_endpoint", "r1", ""});
   EXPECT_EQ(last(json), flow + "QP 'r1' is of port 'right', not of 'left': the flow is sent there");
-  Config config = read(json);
+  Config config = read_valid(json);
   EXPECT_EQ(config.flows[1].port, 1U);
   json = edited({kFlows + "/1/tx_endpoint", json.at(Pointer(kFlows + "/0/tx_endpoint")), ""});
   EXPECT_EQ(last(json), flow + "QP 'q1' sends flow 'f1' already: this flow has another QP "
                                "like it");
-  config = read(json);
+  config = read_valid(json);
   const otg::Qp &one = config.qps[config.flows[0].qp], &other = config.qps[config.flows[1].qp];
   EXPECT_NE(config.flows[0].qp, config.flows[1].qp);
   EXPECT_NE(one.number, other.number);
@@ -539,7 +522,7 @@ TEST(OtgConfig, EqualQpNumbersAreNotSet) {
       add_port(json, p, "192.0.2.9", qps);
     }
     std::vector<uint32_t> all;
-    for (const otg::Qp &qp : read(json).qps)
+    for (const otg::Qp &qp : read_valid(json).qps)
       all.push_back(qp.number);
     return all;
   };
@@ -558,7 +541,7 @@ TEST(OtgConfig, ChoicesMayBeAbsentButNotTwo) {
       (Texts{"devices[0].ethernets[0].connection.choice: it is absent, and there are "
              "'port_name' and 'lag_name' (\"choice\": \"port_name\")"}));
   Json json = {{"stateful_flows", Json::object()}, {"options", Json::object()}};
-  const Config config = read(json);
+  const Config config = read_valid(json);
   EXPECT_TRUE(config.auto_start);
   EXPECT_TRUE(config.ports.empty() && config.flows.empty());
   EXPECT_EQ(json["stateful_flows"]["choice"], "rocev2");
@@ -678,7 +661,7 @@ Json large(unsigned each) {
 TEST(OtgConfig, ManyQps) {
   for (const unsigned each : {500U, 5000U}) {
     Json json = large(each);
-    const Config config = read(json);
+    const Config config = read_valid(json);
     ASSERT_EQ(config.qps.size(), 2 * each);
     ASSERT_EQ(config.flows.size(), 2 * each);
     for (size_t i = 0; i < config.qps.size(); i++) {

@@ -7,12 +7,12 @@
 #include <fmt/ranges.h>
 
 #include "otg/config.h"
+#include "otg_read.h"
 
 namespace xr::test::otg_lags_test {
 namespace {
 
 using otg::Config;
-using otg::Findings;
 using otg::Json;
 
 Json member(const std::string &port) {
@@ -54,13 +54,6 @@ Json configuration() {
   return json;
 }
 
-Config read(Json json) {
-  Findings findings;
-  Config config = otg::read_config(json, findings);
-  EXPECT_TRUE(findings.ok()) << fmt::format("{}", fmt::join(findings.all_errors(), "\n"));
-  return config;
-}
-
 using Ports = std::vector<size_t>;
 
 TEST(OtgLags, ValuesAndDefaults) {
@@ -73,7 +66,7 @@ TEST(OtgLags, ValuesAndDefaults) {
                                          {"actor_activity", "passive"},
                                          {"lacpdu_periodic_time_interval", 30},
                                          {"lacpdu_timeout", 90}};
-  const Config config = read(json);
+  const Config config = read_valid(json);
   ASSERT_EQ(config.lags.size(), 2U);
   const otg::Lag &x = config.lags[0], &y = config.lags[1];
   EXPECT_EQ(x.name, "x");
@@ -102,7 +95,8 @@ TEST(OtgLags, ValuesAndDefaults) {
 }
 
 TEST(OtgLags, FlowsAreOfEachPort) {
-  const Config config = read(configuration());
+  Json json = configuration();
+  const Config config = read_valid(json);
   std::vector<std::tuple<std::string, size_t, Ports, std::string, std::string>> found;
   for (const otg::PlainFlow &flow : config.plain_flows)
     found.emplace_back(flow.name, flow.tx_port, flow.rx_ports, flow.tx_name, flow.rx_name);
@@ -118,9 +112,7 @@ TEST(OtgLags, FlowsAreOfEachPort) {
 std::string error_of(const std::string &at, const Json &value) {
   Json json = configuration();
   json[Json::json_pointer(at)] = value;
-  Findings findings;
-  (void)otg::read_config(json, findings);
-  const auto errors = findings.all_errors();
+  const auto errors = errors_of(json);
   return errors.empty() ? "none" : errors.front();
 }
 

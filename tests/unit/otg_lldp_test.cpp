@@ -6,12 +6,12 @@
 #include <fmt/ranges.h>
 
 #include "otg/config.h"
+#include "otg_read.h"
 
 namespace xr::test::otg_lldp_test {
 namespace {
 
 using otg::Config;
-using otg::Findings;
 using otg::Json;
 using otg::LldpIdKind;
 using Bytes = std::vector<uint8_t>;
@@ -36,18 +36,10 @@ Json configuration() {
             {{"name", "y"}, {"connection", {{"port_name", "b"}}}}}}};
 }
 
-Config read(Json &json) {
-  Findings findings;
-  Config config = otg::read_config(json, findings);
-  EXPECT_TRUE(findings.ok()) << fmt::format("{}", fmt::join(findings.all_errors(), "\n"));
-  EXPECT_TRUE(findings.all_warnings().empty())
-      << fmt::format("{}", fmt::join(findings.all_warnings(), "\n"));
-  return config;
-}
-
 TEST(OtgLldp, Values) {
   Json json = configuration();
-  const Config config = read(json);
+  const Config config = read_valid(json);
+  EXPECT_EQ(warnings_of(json), std::vector<std::string>());
   ASSERT_EQ(config.lldp.size(), 2U);
   const otg::Lldp &x = config.lldp[0];
   EXPECT_EQ(x.name, "x");
@@ -70,7 +62,7 @@ TEST(OtgLldp, Values) {
 
 TEST(OtgLldp, Defaults) {
   Json json = configuration();
-  const Config config = read(json);
+  const Config config = read_valid(json);
   const otg::Lldp &y = config.lldp[1];
   EXPECT_EQ(y.port, 1U);
   EXPECT_EQ(y.chassis.kind, LldpIdKind::Mac);
@@ -103,7 +95,7 @@ TEST(OtgLldp, NamesOfThePort) {
   json["lldp"][1]["chassis_id"] = {{"choice", "interface_name_subtype"},
                                    {"interface_name_subtype", "eth8"}};
   json["lldp"][1]["port_id"] = {{"local_subtype", "eight"}};
-  const Config config = read(json);
+  const Config config = read_valid(json);
   EXPECT_EQ(config.lldp[0].chassis.value, (Bytes{2, 0, 0, 0, 0, 9}));
   EXPECT_EQ(config.lldp[0].port_id.value, (Bytes{'e', 't', 'h', '7'}));
   EXPECT_EQ(config.lldp[0].system_name, "");
@@ -115,9 +107,7 @@ TEST(OtgLldp, NamesOfThePort) {
 std::string error_of(const char *at, const Json &value) {
   Json json = configuration();
   json[Json::json_pointer(at)] = value;
-  Findings findings;
-  (void)otg::read_config(json, findings);
-  const auto errors = findings.all_errors();
+  const auto errors = errors_of(json);
   return errors.size() == 1 ? errors.front() : fmt::format("{}", fmt::join(errors, "\n"));
 }
 
@@ -172,10 +162,7 @@ TEST(OtgLldp, Errors) {
 TEST(OtgLldp, AHoldTimeShorterThanTheIntervalIsAWarning) {
   Json json = configuration();
   json["lldp"][1]["hold_time"] = 30;
-  Findings findings;
-  (void)otg::read_config(json, findings);
-  EXPECT_TRUE(findings.ok());
-  EXPECT_EQ(findings.all_warnings(),
+  EXPECT_EQ(warnings_of(json),
             (std::vector<std::string>{"lldp[1].hold_time: neighbours forget it after 30 s, and "
                                       "hear of it every 30 s"}));
 }
