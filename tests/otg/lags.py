@@ -147,6 +147,12 @@ def both_kinds(name, seconds_down):
     link("R1", "up")
     row, = ended("ports")
     need((row["frames_tx"], row["frames_rx"]) == (1001, 1001), f"{name}: after a link came back: {row}")
+    # A ping leaves by that link, not by the first one, which is down.
+    for family, to in (("ipv4", "192.0.2.2"), ("ipv6", "2001:db8::2")):
+        source = "D1 ip" if family == "ipv4" else "D1 ip6"
+        answer = client.right("POST", "/control/action", {"choice": "protocol", "protocol": {"choice": family, family: {
+            "choice": "ping", "ping": {"requests": [{"src_name": source, "dst_ip": to}]}}}})
+        need(answer["response"]["protocol"][family]["ping"]["responses"][0]["result"] == "succeeded", f"{name}: {answer}")
     link("R0", "up")
     waits_for(lambda: all(row["member_ports_up"] == 2 for row in lags().values()), f"{name}: both ports again")
     # Pauses.

@@ -121,12 +121,12 @@ TEST(PlainSchedule, ARunningFlowChanges) {
   EXPECT_EQ(sent[0].due, kStart + 500'000'000);
   EXPECT_EQ(sent[10].due, kStart + 510'000'000);
   EXPECT_EQ(sent[0].bytes, 196U);
-  EXPECT_EQ(source.tagged(0).size(), 3U);
+  EXPECT_EQ(source.tagged(0).by_values().size(), 3U);
   source.update(0, slow, kStart + 510'000'000);
   EXPECT_EQ(source.wake_at(), kStart + 1'510'000'000);
   EXPECT_EQ(source.counts(0).frames, 12U);
   EXPECT_EQ(source.counts(0).bytes, 64 + 11 * 200U);
-  const auto tagged = source.tagged(0);
+  const auto tagged = source.tagged(0).by_values();
   ASSERT_EQ(tagged.size(), 3U);
   for (const auto &[values, counts] : tagged)
     EXPECT_EQ(counts.frames, 4U);

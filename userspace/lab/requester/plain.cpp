@@ -64,13 +64,23 @@ Status check_plain(const PlainFlow &flow) {
   return {};
 }
 
-PlainSource::Flow::Flow(PlainFlow from)
+namespace {
+
+TaggedFrames tagged_frames(const PlainFlow &flow) {
+  if (flow.tags.empty())
+    return {};
+  TaggedFrames made{std::make_shared<packet::FrameTags>(flow.frame, flow.tags), {}};
+  made.sent.resize(made.tags->period());
+  return made;
+}
+
+} // namespace
+
+PlainSource::Flow::Flow(PlainFlow from) : Flow(from, tagged_frames(from)) {}
+
+PlainSource::Flow::Flow(PlainFlow from, TaggedFrames same_tags)
     : plan(std::move(from)), frame(plan.frame, bytes_to_nic(plan.sizes.largest())),
-      rate(rate_of(plan)) {
-  if (!plan.tags.empty()) {
-    tags = packet::FrameTags(plan.frame, plan.tags);
-    tagged.resize(tags.period());
-  }
+      tagged(std::move(same_tags)), rate(rate_of(plan)) {
   if (!frame.constant() || plan.sizes.kind != FrameSizes::Kind::Fixed)
     return;
   same.resize(bytes_to_nic(plan.sizes.of(0)));
@@ -82,8 +92,8 @@ PlainSource::PlainSource(std::vector<PlainFlow> flows, uint64_t to_stamps) : to_
     add(std::move(flow));
 }
 
-void PlainSource::add(PlainFlow flow) {
-  make_room(flow);
+void PlainSource::add(Flow flow) {
+  make_room(flow.plan);
   flows_.emplace_back(std::move(flow));
 }
 
@@ -92,27 +102,25 @@ void PlainSource::make_room(const PlainFlow &flow) {
   stride_ = std::max(stride_, (flow.sizes.largest() + kLine - 1) / kLine * kLine);
 }
 
-void PlainSource::replace(size_t index, PlainFlow with) {
-  make_room(with);
-  Flow made(std::move(with));
-  made.counts = flows_[index].counts;
-  if (made.tagged.size() == flows_[index].tagged.size())
-    made.tagged = flows_[index].tagged;
-  made.epoch = flows_[index].epoch;
-  flows_[index] = std::move(made);
+void PlainSource::replace(size_t index, Flow with) {
+  make_room(with.plan);
+  with.counts = flows_[index].counts;
+  if (with.tagged.sent.size() == flows_[index].tagged.sent.size())
+    with.tagged.sent = flows_[index].tagged.sent;
+  with.epoch = flows_[index].epoch;
+  flows_[index] = std::move(with);
 }
 
-void PlainSource::update(size_t index, PlainFlow with, uint64_t now) {
+void PlainSource::update(size_t index, Flow with, uint64_t now) {
   const Flow &old = flows_[index];
   if (old.counts.state == PlainState::Stopped)
     return replace(index, std::move(with));
-  const bool stamped = with.frame.stamped;
-  with.frame = old.plan.frame; // its MACs may be forgotten by now
-  with.frame.stamped = stamped;
-  make_room(with);
-  Flow made(std::move(with));
+  const bool stamped = with.plan.frame.stamped;
+  with.plan.frame = old.plan.frame; // its MACs may be forgotten by now
+  with.plan.frame.stamped = stamped;
+  make_room(with.plan);
+  Flow made(std::move(with.plan), old.tagged);
   made.counts = old.counts;
-  made.tagged = old.tagged; // the headers are the same
   made.epoch = old.epoch;
   made.due = old.due;
   made.end = old.end;
@@ -143,7 +151,7 @@ void PlainSource::start(size_t index, uint64_t now) {
   Flow &flow = flows_[index];
   const FrameSpan &span = flow.plan.span;
   flow.counts = {};
-  std::ranges::fill(flow.tagged, TaggedSent());
+  std::ranges::fill(flow.tagged.sent, TaggedSent());
   flow.counts.state = PlainState::Started;
   flow.due = now + span.delay.ns(flow.plan.line_bits);
   flow.due_part = 0;
@@ -211,16 +219,17 @@ void PlainSource::go_on(size_t index, uint64_t at, const PlainShare &share) {
   enqueue(index);
 }
 
-std::map<packet::TagValues, TaggedSent> PlainSource::tagged(size_t flow) const {
+std::map<packet::TagValues, TaggedSent> TaggedFrames::by_values() const {
   std::map<packet::TagValues, TaggedSent> all;
-  const Flow &own = flows_[flow];
-  for (size_t i = 0; i < own.tagged.size(); i++) {
-    TaggedSent &sum = all[own.tags.of(i)];
-    sum.frames += own.tagged[i].frames;
-    sum.bytes += own.tagged[i].bytes;
+  for (size_t i = 0; i < sent.size(); i++) {
+    TaggedSent &sum = all[tags->of(i)];
+    sum.frames += sent[i].frames;
+    sum.bytes += sent[i].bytes;
   }
   return all;
 }
+
+TaggedFrames PlainSource::tagged(size_t flow) const { return flows_[flow].tagged; }
 
 bool PlainSource::stamped(size_t flow) const {
   return flows_[flow].frame.stamped(bytes_to_nic(flows_[flow].plan.sizes.largest()));
@@ -288,10 +297,10 @@ void PlainSource::write(Flow &flow, uint64_t now, std::span<uint8_t> buffer,
   counts.stamped += flow.frame.stamped(bytes);
   counts.first_ns = counts.frames ? counts.first_ns : now;
   counts.last_ns = now;
-  if (!flow.tagged.empty()) {
-    TaggedSent &tagged = flow.tagged[counts.frames % flow.tagged.size()];
-    tagged.frames++;
-    tagged.bytes += size;
+  if (auto &tagged = flow.tagged.sent; !tagged.empty()) {
+    TaggedSent &sum = tagged[counts.frames % tagged.size()];
+    sum.frames++;
+    sum.bytes += size;
   }
   counts.frames++;
   counts.bytes += size;

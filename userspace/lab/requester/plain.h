@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <queue>
 #include <vector>
 
@@ -45,6 +46,14 @@ struct PlainCounts {
   uint64_t slipped_ns = 0;            // by which the schedule was late and did not catch up
 };
 
+// Frames of a flow by its tags, copied while it runs.
+struct TaggedFrames {
+  std::shared_ptr<const packet::FrameTags> tags; // nullptr: it has none
+  std::vector<TaggedSent> sent;                  // by number of the frame, modulo the period
+
+  std::map<packet::TagValues, TaggedSent> by_values() const;
+};
+
 // What one of several ports sends of a flow.
 struct PlainShare {
   uint64_t rate = 0;     // a second, in units of the flow's; 0: the flow's own
@@ -73,14 +82,16 @@ public:
   void resume(size_t flow, uint64_t now);
   // A stopped flow continues at `at` with its counts, be it over or not.
   void go_on(size_t flow, uint64_t at, const PlainShare &share);
+  // A flow with what its frames are made from: made outside the loop, as that takes a while.
+  class Flow;
   // The frames of a stopped flow from its next start on. Its counts stay.
-  void replace(size_t flow, PlainFlow with);
+  void replace(size_t flow, Flow with);
   // Another rate and other sizes, of a flow that runs, too: its headers stay, its next frame is due
   // by the new rate after the last one, and what it sent counts for its duration.
-  void update(size_t flow, PlainFlow with, uint64_t now);
-  void add(PlainFlow flow); // stopped
-  const PlainCounts &counts(size_t flow) const { return flows_[flow].counts; }
-  std::map<packet::TagValues, TaggedSent> tagged(size_t flow) const;
+  void update(size_t flow, Flow with, uint64_t now);
+  void add(Flow flow); // stopped
+  const PlainCounts &counts(size_t flow) const;
+  TaggedFrames tagged(size_t flow) const;
   // Whether any frame of it has a stamp, so that PlainReceiver counts it.
   bool stamped(size_t flow) const;
 
@@ -90,24 +101,6 @@ public:
   bool done() const override { return false; } // a stopped flow may be started
 
 private:
-  struct Flow {
-    explicit Flow(PlainFlow from);
-    PlainFlow plan;
-    packet::VariedFrame frame;
-    PlainCounts counts;
-    packet::FrameTags tags;
-    std::vector<TaggedSent> tagged; // by number of the frame, modulo the period; none without tags
-    uint64_t rate = 0;              // of units a second
-    uint64_t due = 0, end = 0;      // end: of its duration
-    uint64_t last_due = 0;          // of the frame before
-    uint64_t due_part = 0;          // of a ns, in units of 2^-32
-    uint64_t in_burst = 0, bursts = 0;
-    uint64_t paused_at = 0;
-    uint64_t epoch = 0; // of the entry in the queue that is valid
-    uint32_t cached_size = 0;
-    packet::Wide cached = 0;        // the interval after a frame of that size
-    std::vector<uint8_t> same = {}; // the frame, where all are the same
-  };
   struct Entry {
     uint64_t at = 0;
     size_t flow = 0;
@@ -131,5 +124,31 @@ private:
   std::vector<uint8_t> arena_; // the frames of the last next()
   std::priority_queue<Entry> queue_;
 };
+
+class PlainSource::Flow {
+public:
+  Flow(PlainFlow from); // NOLINT(google-explicit-constructor): it is one
+private:
+  friend PlainSource;
+  // `same_tags`: of the same frames.
+  Flow(PlainFlow from, TaggedFrames same_tags);
+
+  PlainFlow plan;
+  packet::VariedFrame frame;
+  PlainCounts counts;
+  TaggedFrames tagged;
+  uint64_t rate = 0;         // of units a second
+  uint64_t due = 0, end = 0; // end: of its duration
+  uint64_t last_due = 0;     // of the frame before
+  uint64_t due_part = 0;     // of a ns, in units of 2^-32
+  uint64_t in_burst = 0, bursts = 0;
+  uint64_t paused_at = 0;
+  uint64_t epoch = 0; // of the entry in the queue that is valid
+  uint32_t cached_size = 0;
+  packet::Wide cached = 0;        // the interval after a frame of that size
+  std::vector<uint8_t> same = {}; // the frame, where all are the same
+};
+
+inline const PlainCounts &PlainSource::counts(size_t flow) const { return flows_[flow].counts; }
 
 } // namespace xr::requester

@@ -5,16 +5,20 @@
 
 namespace xr::station {
 
-void Pings::ask(std::vector<packet::EchoMessage> requests) {
+void Pings::ask(std::vector<packet::EchoMessage> requests, uint16_t identifier, From from) {
   static constexpr uint8_t kData[48] = {};
-  round_++;
+  identifier_ = identifier;
   asked_.clear();
+  asked_.reserve(requests.size());
   for (packet::EchoMessage &request : requests) {
     request.request = true;
-    request.identifier = round_;
+    request.identifier = identifier;
     request.sequence = static_cast<uint16_t>(asked_.size() + 1);
     request.data = kData;
-    asked_.push_back({.request = request, .frame = packet::echo_frame(request)});
+    if (from == From::Here)
+      asked_.push_back({.request = request, .frame = packet::echo_frame(request)});
+    else
+      asked_.push_back({.request = request, .frame = {}, .sent_ns = 1});
   }
 }
 
@@ -28,7 +32,7 @@ bool Pings::receive(std::span<const uint8_t> frame) {
   if (asked_.empty())
     return false;
   const auto reply = packet::parse_echo(frame);
-  if (!reply || reply->request || reply->identifier != round_ || !reply->sequence ||
+  if (!reply || reply->request || reply->identifier != identifier_ || !reply->sequence ||
       reply->sequence > asked_.size())
     return false;
   Asked &asked = asked_[reply->sequence - 1U];

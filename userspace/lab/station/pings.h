@@ -14,9 +14,11 @@ class Pings : public packet::Source {
 public:
   static constexpr uint64_t kWaitNs = 300'000'000; // for an answer: as OTG's model says
 
-  // Instead of those before; sent from the next round on. Their identifiers and sequences are set
-  // here.
-  void ask(std::vector<packet::EchoMessage> requests);
+  enum class From { Here, ElsewhereInTheLag };
+  // Instead of those before; sent from the next round on, or by another port, whose answers may
+  // come here. Their sequences are set here.
+  void ask(std::vector<packet::EchoMessage> requests, uint16_t identifier, From from = From::Here);
+  void forget() { asked_.clear(); }
   bool answered(size_t number) const { return asked_[number].answered; }
   // All are answered, or were waited for.
   bool settled(uint64_t now) const;
@@ -34,11 +36,11 @@ private:
   struct Asked {
     packet::EchoMessage request;
     std::vector<uint8_t> frame; // while it is sent
-    uint64_t sent_ns = 0;       // 0: not yet
+    uint64_t sent_ns = 0;       // 0: not yet; 1: elsewhere
     bool answered = false;
   };
   std::vector<Asked> asked_;
-  uint16_t round_ = 0; // the identifier
+  uint16_t identifier_ = 0;
 };
 
 } // namespace xr::station

@@ -14,6 +14,12 @@ namespace xr::generator {
 
 using otg::Object;
 
+namespace {
+
+constexpr size_t kMostPings = 1000; // of an action
+
+}
+
 http::Answer Generator::act(const std::string &body) {
   if (!setup_)
     return failure(400, {"there is no configuration", "POST /config"});
@@ -65,6 +71,12 @@ std::optional<size_t> Generator::interface_of(const std::string &name, bool ipv4
   return {};
 }
 
+// The port by which an Ethernet sends: of a LAG the first that is up.
+size_t Generator::sending_port(const otg::Ethernet &ethernet) const {
+  return ethernet.lag ? setup_->lags->first_up(*ethernet.lag).value_or(ethernet.port)
+                      : ethernet.port;
+}
+
 Json Generator::ping(Object &given, bool ipv4) {
   const otg::Config &config = setup_->config;
   std::vector<std::string_view> known;
@@ -74,7 +86,7 @@ Json Generator::ping(Object &given, bool ipv4) {
   struct Asked {
     std::string src_name;
     Address to{};
-    size_t interface = 0;
+    size_t interface = 0, port = 0;
     bool answered = false;
   };
   std::vector<Asked> asked;
@@ -90,8 +102,9 @@ Json Generator::ping(Object &given, bool ipv4) {
     one.interface = found.value_or(0);
     if (found) {
       const otg::Ethernet &own = config.ethernets[config.interfaces[*found].ethernet];
-      const Unit &unit = *setup_->units[own.port];
-      if (setup_->units[own.port]->is_hosts(config.interfaces[*found].address))
+      one.port = sending_port(own);
+      const Unit &unit = *setup_->units[one.port];
+      if (unit.is_hosts(config.interfaces[*found].address))
         request.error(
             "src_name",
             {"its address is the host's, which gets the answer",
@@ -101,6 +114,9 @@ Json Generator::ping(Object &given, bool ipv4) {
     }
     asked.push_back(one);
   });
+  if (asked.size() > kMostPings)
+    given.error("requests", {fmt::format("at most {} at once, not {}", kMostPings, asked.size()),
+                             "several actions"});
   if (asked.empty() && given.findings().ok())
     given.error("requests", {"it needs at least one", "[{\"src_name\": ..., \"dst_ip\": ...}]"});
   if (!given.findings().ok())
@@ -109,15 +125,20 @@ Json Generator::ping(Object &given, bool ipv4) {
   for (size_t port = 0; port < setup_->units.size(); port++) {
     std::vector<Asked *> own;
     for (Asked &one : asked)
-      if (config.ethernets[config.interfaces[one.interface].ethernet].port == port)
+      if (one.port == port)
         own.push_back(&one);
     if (own.empty())
       continue;
-    threads.emplace_back([this, port, own = std::move(own)] {
+    std::vector<Unit *> beside;
+    if (const otg::Lag *lag = otg::lag_of_port(config, port))
+      for (const size_t other : otg::ports_of(*lag))
+        if (other != port)
+          beside.push_back(setup_->units[other].get());
+    threads.emplace_back([this, port, own = std::move(own), beside = std::move(beside)] {
       std::vector<std::pair<size_t, Address>> pairs;
       for (const Asked *one : own)
         pairs.emplace_back(one->interface, one->to);
-      const std::vector<bool> answered = setup_->units[port]->ping(pairs);
+      const std::vector<bool> answered = setup_->units[port]->ping(pairs, beside);
       for (size_t i = 0; i < own.size(); i++)
         own[i]->answered = answered[i];
     });

@@ -18,8 +18,15 @@ using otg::Json;
 // fraction have up to nine digits of it.
 std::string text(const Json &json);
 
-// The JSON of a request; what is no JSON is an error, and an empty object.
+// The JSON of a request, without the members that are null, but for a priority that PFC leaves out
+// (pfc_class_N): the model has no null. What is no JSON is an error, and an empty object.
 Json parsed(const std::string &body, Findings &findings, const char *hint);
+
+// Rows of metrics, with commas between them; a row with the columns that were asked for (none: all)
+// and those that are always there.
+std::string rows_text(const Json &rows);
+Json with_columns(Json row, const std::vector<std::string> &columns,
+                  const std::vector<std::string_view> &always = {});
 
 http::Answer answer(const Json &json);
 // {"warnings": [...]}: clients count them, so the list is always there.

@@ -227,11 +227,7 @@ Json tagged_rows(const PlainRow &sum, const TaggedFilter &filter) {
       row["latency"] = {{"minimum_ns", got.latency_min_ns},
                         {"maximum_ns", got.latency_max_ns},
                         {"average_ns", got.latency_sum_ns / got.timed}};
-    if (!filter.columns.empty())
-      for (auto column = row.begin(); column != row.end();)
-        column = std::ranges::find(filter.columns, column.key()) != filter.columns.end()
-                     ? std::next(column)
-                     : row.erase(column);
+    row = with_columns(std::move(row), filter.columns);
     row["tags"] = std::move(tags);
     rows.push_back(std::move(row));
   }
@@ -245,12 +241,6 @@ void Generator::add_tagged(size_t port, size_t place, TaggedRows &rows) {
   const size_t number = setup_->plan.ports[port].plain_flows[place];
   const otg::PlainFlow &flow = setup_->config.plain_flows[number];
   const auto tags = tags_of(flow);
-  if (flow.egress_tags.empty() && !flow.tag_port)
-    for (const auto &[values, sent] : setup_->units[port]->tagged_sent(place)) {
-      TaggedRow &row = rows[texts_of(values, tags)];
-      row.frames_tx += sent.frames;
-      row.bytes_tx += sent.bytes;
-    }
   uint64_t untagged = 0;
   for (const size_t there : flow.rx_ports)
     for (const auto &[values, received] : setup_->units[there]->tagged_received(number, untagged)) {
@@ -258,6 +248,12 @@ void Generator::add_tagged(size_t port, size_t place, TaggedRows &rows) {
       if (flow.tag_port)
         key.push_back(setup_->config.ports[there].name);
       rows[key].add(received);
+    }
+  if (flow.egress_tags.empty() && !flow.tag_port) // what was sent after what arrived
+    for (const auto &[values, sent] : setup_->units[port]->tagged_sent(place).by_values()) {
+      TaggedRow &row = rows[texts_of(values, tags)];
+      row.frames_tx += sent.frames;
+      row.bytes_tx += sent.bytes;
     }
   if (untagged && setup_->untagged_told.insert(flow.name).second)
     options_.note(fmt::format("flow '{}': {} frames are of more values of metric tags than the {} "
@@ -273,6 +269,9 @@ std::string Generator::flow_metrics(Object &request) {
   using Key = std::tuple<std::string, std::string, std::vector<size_t>>; // name, tx, rx
   std::map<Key, PlainRow> sums;
   std::vector<Key> order;
+  const auto is_wanted = [&](const std::string &name) {
+    return names.empty() || std::ranges::find(names, name) != names.end();
+  };
   std::vector<std::string_view> known; // also those without metrics
   for (size_t port = 0; port < setup_->units.size(); port++) {
     const Unit &unit = *setup_->units[port];
@@ -311,7 +310,7 @@ std::string Generator::flow_metrics(Object &request) {
         sum.add(now, at_or_none(other.before().plain_arrived, flows[place]), other.now().in_ns,
                 other.before().in_ns);
       }
-      if (flow.is_tagged() && filter.include)
+      if (flow.is_tagged() && filter.include && is_wanted(flow.name))
         add_tagged(port, place, sum.tagged);
     }
   }
@@ -321,21 +320,14 @@ std::string Generator::flow_metrics(Object &request) {
                     {fmt::format("there is no flow '{}'", name), parse::hint_from(name, known)});
   Json rows = Json::array();
   for (const Key &key : order) {
-    if (!names.empty() && std::ranges::find(names, std::get<0>(key)) == names.end())
+    if (!is_wanted(std::get<0>(key)))
       continue;
     Json row = row_of(sums[key]);
     if (sums[key].flow->is_tagged() && filter.include)
       row["tagged_metrics"] = tagged_rows(sums[key], filter);
-    if (!wanted_names.empty())
-      for (auto column = row.begin(); column != row.end();)
-        column = column.key() == "name" || column.key() == "tagged_metrics" ||
-                         std::ranges::find(wanted_names, column.key()) != wanted_names.end()
-                     ? std::next(column)
-                     : row.erase(column);
-    rows.push_back(std::move(row));
+    rows.push_back(with_columns(std::move(row), wanted_names, {"name", "tagged_metrics"}));
   }
-  std::string text = generator::text(rows);
-  return text.substr(1, text.size() - 2);
+  return rows_text(rows);
 }
 
 } // namespace xr::generator

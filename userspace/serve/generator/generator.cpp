@@ -36,17 +36,6 @@ namespace {
 constexpr auto kSampling = 250ms;
 constexpr uint64_t kOld = 200'000'000; // ns of the last reading of a port
 
-// Readers take null as absent, but for a priority that PFC leaves out; the model has no null.
-void remove_nulls(Json &json) {
-  if (json.is_object())
-    for (auto member = json.begin(); member != json.end();)
-      member = member->is_null() && !member.key().starts_with("pfc_class_") ? json.erase(member)
-                                                                            : std::next(member);
-  for (Json &each : json)
-    if (each.is_structured())
-      remove_nulls(each);
-}
-
 bool link_runs(const Unit &unit) {
   const auto inside = host::enter_netns(unit.netns());
   const auto link = inside.ok() ? host::read_link({unit.ifname()}) : inside.error();
@@ -127,7 +116,6 @@ http::Answer Generator::set_config(const std::string &body) {
   }
   if (!findings.ok())
     return failures(400, findings.all_errors());
-  remove_nulls(setup->json);
   close_ports();
   setup->plan = make_plan(setup->config, options_.netns);
   if (const Status opened = open_ports(*setup); !opened)

@@ -88,8 +88,9 @@ private:
   http::Answer capture(const std::string &body);
   http::Answer version(const std::string &body);
 
-  Status take_appended(size_t first);
-  void remove_flows(size_t first);
+  Status take_appended(std::vector<otg::PlainFlow> flows);
+  bool is_busy(size_t port);
+  Status reopen(size_t port);
   Status open_ports(Setup &setup);
   void close_ports();
   // `errors`: of flows that a port cannot send; `warnings`: neighbours that did not answer.
@@ -118,6 +119,7 @@ private:
   void set_link(otg::Object &object);
   void set_capture(otg::Object &object);
   Json ping(otg::Object &object, bool ipv4);
+  size_t sending_port(const otg::Ethernet &ethernet) const;
   std::optional<size_t> interface_of(const std::string &name, bool ipv4) const;
   const otg::Capture *capture_of(size_t port) const; // the first
   station::RecordOptions record_options(size_t port) const;

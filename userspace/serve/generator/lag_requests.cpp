@@ -16,22 +16,6 @@ namespace {
 
 constexpr uint64_t kLagPatienceNs = 3'000'000'000, kLagPollNs = 20'000'000;
 
-// A row with the columns that were asked for, and those that are always there.
-void add_row(Json row, const std::vector<std::string> &columns,
-             const std::vector<std::string_view> &always, Json &rows) {
-  for (auto column = row.begin(); !columns.empty() && column != row.end();)
-    column = std::ranges::find(always, column.key()) != always.end() ||
-                     std::ranges::find(columns, column.key()) != columns.end()
-                 ? std::next(column)
-                 : row.erase(column);
-  rows.push_back(std::move(row));
-}
-
-std::string without_brackets(const Json &rows) {
-  const std::string text = generator::text(rows);
-  return text.substr(1, text.size() - 2);
-}
-
 } // namespace
 
 // Neighbours are asked when frames can reach them: LACP has some time for that.
@@ -99,20 +83,20 @@ std::string Generator::lag_metrics(Object &request) {
       in_frames += per_second(now.in.frames, before.in.frames, now.in_ns, before.in_ns);
       in_bytes += per_second(now.in.bytes, before.in.bytes, now.in_ns, before.in_ns);
     }
-    add_row({{"name", setup_->config.lags[lag].name},
-             {"oper_status", setup_->lags->is_up(lag) ? "up" : "down"},
-             {"member_ports_up", up},
-             {"frames_tx", out.frames},
-             {"frames_rx", in.frames},
-             {"bytes_tx", out.bytes},
-             {"bytes_rx", in.bytes},
-             {"frames_tx_rate", out_frames},
-             {"frames_rx_rate", in_frames},
-             {"bytes_tx_rate", out_bytes},
-             {"bytes_rx_rate", in_bytes}},
-            columns, {"name"}, rows);
+    rows.push_back(with_columns({{"name", setup_->config.lags[lag].name},
+                                 {"oper_status", setup_->lags->is_up(lag) ? "up" : "down"},
+                                 {"member_ports_up", up},
+                                 {"frames_tx", out.frames},
+                                 {"frames_rx", in.frames},
+                                 {"bytes_tx", out.bytes},
+                                 {"bytes_rx", in.bytes},
+                                 {"frames_tx_rate", out_frames},
+                                 {"frames_rx_rate", in_frames},
+                                 {"bytes_tx_rate", out_bytes},
+                                 {"bytes_rx_rate", in_bytes}},
+                                columns, {"name"}));
   }
-  return without_brackets(rows);
+  return rows_text(rows);
 }
 
 std::string Generator::lacp_metrics(Object &request) {
@@ -130,24 +114,25 @@ std::string Generator::lacp_metrics(Object &request) {
         continue;
       const auto [actor, partner, counts] = setup_->lags->lacp(lag, member);
       const auto is = [state = actor.state](uint8_t bit) { return (state & bit) != 0; };
-      add_row({{"lag_name", setup_->config.lags[lag].name},
-               {"lag_member_port_name", name},
-               {"lacp_packets_rx", counts.received},
-               {"lacp_packets_tx", counts.sent},
-               {"lacp_rx_errors", counts.errors},
-               {"activity", is(station::kLacpActivity) ? "active" : "passive"},
-               {"timeout", is(station::kLacpShortTimeout) ? "short" : "long"},
-               {"synchronization", is(station::kLacpSynchronization) ? "in_sync" : "out_sync"},
-               {"aggregatable", is(station::kLacpAggregation)},
-               {"collecting", is(station::kLacpCollecting)},
-               {"distributing", is(station::kLacpDistributing)},
-               {"system_id", packet::mac_text(actor.system)},
-               {"oper_key", actor.key},
-               {"partner_id", packet::mac_text(partner.system)},
-               {"partner_key", partner.key},
-               {"port_num", actor.port},
-               {"partner_port_num", partner.port}},
-              columns, {"lag_name", "lag_member_port_name"}, rows);
+      rows.push_back(with_columns(
+          {{"lag_name", setup_->config.lags[lag].name},
+           {"lag_member_port_name", name},
+           {"lacp_packets_rx", counts.received},
+           {"lacp_packets_tx", counts.sent},
+           {"lacp_rx_errors", counts.errors},
+           {"activity", is(station::kLacpActivity) ? "active" : "passive"},
+           {"timeout", is(station::kLacpShortTimeout) ? "short" : "long"},
+           {"synchronization", is(station::kLacpSynchronization) ? "in_sync" : "out_sync"},
+           {"aggregatable", is(station::kLacpAggregation)},
+           {"collecting", is(station::kLacpCollecting)},
+           {"distributing", is(station::kLacpDistributing)},
+           {"system_id", packet::mac_text(actor.system)},
+           {"oper_key", actor.key},
+           {"partner_id", packet::mac_text(partner.system)},
+           {"partner_key", partner.key},
+           {"port_num", actor.port},
+           {"partner_port_num", partner.port}},
+          columns, {"lag_name", "lag_member_port_name"}));
     }
   }
   for (const std::string &name : members)
@@ -155,7 +140,7 @@ std::string Generator::lacp_metrics(Object &request) {
       request.error(
           "lag_member_port_names",
           {fmt::format("'{}' is no port of a LAG with LACP", name), parse::hint_from(name, known)});
-  return without_brackets(rows);
+  return rows_text(rows);
 }
 
 void Generator::set_lacp(Object &object) {

@@ -100,6 +100,20 @@ size_t Lags::ports_up(size_t lag) const {
       std::ranges::count_if(ports_[lag], [](const Port &port) { return port.up; }));
 }
 
+std::optional<size_t> Lags::first_up(size_t lag) const {
+  const auto up = std::ranges::find_if(ports_[lag], [](const Port &port) { return port.up; });
+  return up == ports_[lag].end() ? std::nullopt : std::optional(up->unit);
+}
+
+bool Lags::uses(size_t port) {
+  for (size_t i = 0; i < flows_.size(); i++)
+    if (state(i) != PlainState::Stopped &&
+        std::ranges::any_of(flows_[i].members,
+                            [port](const Member &member) { return member.unit == port; }))
+      return true;
+  return false;
+}
+
 bool Lags::all_up() const {
   for (size_t lag = 0; lag < ports_.size(); lag++)
     if (!is_up(lag))

@@ -32,6 +32,7 @@ public:
   bool all_up() const;
   bool has_lacp() const;
   size_t ports_up(size_t lag) const;
+  std::optional<size_t> first_up(size_t lag) const; // a port of the configuration
   bool is_up(size_t lag) const { return ports_up(lag) >= config_.lags[lag].min_links; }
 
   // Flows that a LAG sends: all the PlainFlows of one way, by a number.
@@ -41,6 +42,8 @@ public:
   // Plain flows of the configuration changed, or those from `first` on were added.
   void changed(const std::vector<size_t> &plain_flows);
   void add(size_t first);
+  // Whether one that is not stopped leaves by this port.
+  bool uses(size_t port);
   // Their indexes in Config::plain_flows.
   std::vector<size_t> plain_flows(size_t flow) const;
   size_t first_unit(size_t flow) const { return flows_[flow].members.front().unit; }

@@ -213,8 +213,7 @@ std::string Generator::lldp_metrics(Object &request) {
         row[column] = value;
     rows.push_back(std::move(row));
   }
-  const std::string text = generator::text(rows);
-  return text.substr(1, text.size() - 2);
+  return rows_text(rows);
 }
 
 Json Generator::lldp_neighbours(Object &request) const {

@@ -397,20 +397,27 @@ Result<std::vector<requester::PlainFlow>> plain_flows(const Config &config, cons
   return all;
 }
 
-namespace {
-
-// For each port of the interface, once.
-void add_next_hop(const Config &config, Plan &plan, const NextHop &hop) {
-  for (const size_t port :
-       otg::ports_of(config, config.ethernets[config.interfaces[hop.interface].ethernet])) {
-    auto &hops = plan.ports[port].next_hops;
-    if (std::ranges::none_of(hops,
-                             [&](const NextHop &each) { return !(each < hop) && !(hop < each); }))
-      hops.push_back(hop);
+void plan_hops(const Config &config, Plan &plan) {
+  std::set<NextHop> asked;
+  for (const otg::StatefulFlow &flow : config.flows) {
+    const otg::Peer &peer = config.peers[config.qps[flow.qp].peer];
+    asked.insert(next_hop(config, peer.interface, peer.destination));
   }
+  for (size_t i = 0; i < config.interfaces.size(); i++)
+    if (const otg::Interface &own = config.interfaces[i];
+        !is_unspecified(own.gateway) && own.gateway != own.address)
+      asked.insert({i, own.gateway});
+  for (const otg::PlainFlow &flow : config.plain_flows)
+    for (const Pair &pair : flow.pairs)
+      if (const auto way = device_way(config, pair); way && flow.resolve_dst_mac && !flow.removed)
+        asked.insert(next_hop(config, way->first, config.interfaces[way->second].address));
+  for (PortPlan &port : plan.ports)
+    port.next_hops.clear();
+  for (const NextHop &hop : asked)
+    for (const size_t port :
+         otg::ports_of(config, config.ethernets[config.interfaces[hop.interface].ethernet]))
+      plan.ports[port].next_hops.push_back(hop);
 }
-
-} // namespace
 
 void add_plain(const Config &config, Plan &plan, size_t first) {
   for (size_t i = first; i < config.plain_flows.size(); i++) {
@@ -418,14 +425,8 @@ void add_plain(const Config &config, Plan &plan, size_t first) {
     plan.ports[flow.tx_port].plain_flows.push_back(i);
     for (const size_t port : flow.rx_ports)
       plan.ports[port].request.all_frames = true;
-    for (const Pair &pair : flow.pairs) {
-      const auto way = device_way(config, pair);
-      if (!way || !flow.resolve_dst_mac)
-        continue;
-      add_next_hop(config, plan,
-                   next_hop(config, way->first, config.interfaces[way->second].address));
-    }
   }
+  plan_hops(config, plan);
 }
 
 Plan make_plan(const Config &config, const std::string &netns) {
@@ -436,26 +437,17 @@ Plan make_plan(const Config &config, const std::string &netns) {
   pair_qps(config, plan);
   for (size_t i = 0; i < config.ports.size(); i++)
     plan_port(config, plan, i, netns);
-  std::set<NextHop> asked;
   for (size_t i = 0; i < config.flows.size(); i++) {
     const otg::StatefulFlow &flow = config.flows[i];
-    const otg::Peer &peer = config.peers[config.qps[flow.qp].peer];
     const QpEnds &ends = plan.qps[flow.qp];
     plan.rx_ports.push_back(
         ends.interface ? std::optional(port_of_interface(config, *ends.interface)) : std::nullopt);
     if (flow.percent > 0)
       plan.ports[flow.port].flows.push_back(i);
-    asked.insert(next_hop(config, peer.interface, peer.destination));
   }
   for (const otg::Capture &capture : config.captures)
     for (const size_t port : capture.ports)
       plan.ports[port].request.all_frames = true;
-  for (size_t i = 0; i < config.interfaces.size(); i++)
-    if (const otg::Interface &own = config.interfaces[i];
-        !is_unspecified(own.gateway) && own.gateway != own.address)
-      asked.insert({i, own.gateway});
-  for (const NextHop &hop : asked)
-    add_next_hop(config, plan, hop);
   for (const otg::Lag &lag : config.lags)
     if (lag.lacp) // LACPDUs
       for (const size_t port : otg::ports_of(lag))

@@ -56,6 +56,9 @@ Plan make_plan(const otg::Config &config, const std::string &netns);
 // Plans the plain flows from `first` on, which were added to the configuration.
 void add_plain(const otg::Config &config, Plan &plan, size_t first);
 
+// Whom each port asks for: the neighbours of its flows but for removed ones, and gateways.
+void plan_hops(const otg::Config &config, Plan &plan);
+
 // The MAC of a port of the configuration.
 using MacOf = std::function<packet::Mac(size_t port)>;
 

@@ -122,9 +122,25 @@ std::vector<requester::PlainReceiver::Unstamped> Unit::unstamped() const {
   return all;
 }
 
-// How the flows that arrive here are measured.
-void Unit::set_measures(requester::PlainReceiver &receiver) const {
-  for (size_t i = 0; i < config_.plain_flows.size(); i++) {
+namespace {
+
+void measure(requester::PlainReceiver &receiver,
+             std::vector<std::pair<size_t, requester::PlainMeasure>> all) {
+  for (auto &[flow, how] : all)
+    receiver.measure(flow, std::move(how));
+}
+
+// What takes a while, made before the port's loop is stopped for it.
+std::vector<requester::PlainSource::Flow> made_flows(std::vector<requester::PlainFlow> flows) {
+  return {std::make_move_iterator(flows.begin()), std::make_move_iterator(flows.end())};
+}
+
+} // namespace
+
+// How the flows from `first` on that arrive here are measured.
+Unit::Measures Unit::measures(size_t first) const {
+  Measures all;
+  for (size_t i = first; i < config_.plain_flows.size(); i++) {
     const otg::PlainFlow &flow = config_.plain_flows[i];
     if (!flow.enabled || std::ranges::find(flow.rx_ports, number_) == flow.rx_ports.end())
       continue;
@@ -139,8 +155,9 @@ void Unit::set_measures(requester::PlainReceiver &receiver) const {
       how.sent = packet::FrameTags(flow.frame, how.sent_ranges);
       how.received = otg::ranges_of(flow.egress_tags);
     }
-    receiver.measure(i, std::move(how));
+    all.emplace_back(i, std::move(how));
   }
+  return all;
 }
 
 Status Unit::set_flows(const MacOf &mac_of, LineOf line_of) {
@@ -153,7 +170,7 @@ Status Unit::set_flows(const MacOf &mac_of, LineOf line_of) {
       return;
     station.set_plain(std::make_unique<station::PlainPort>(
         std::move(plain), requester::PlainReceiver(config_.plain_flows.size(), unstamped())));
-    set_measures(station.plain()->receiver());
+    measure(station.plain()->receiver(), measures(0));
   });
   return {};
 }
@@ -161,11 +178,15 @@ Status Unit::set_flows(const MacOf &mac_of, LineOf line_of) {
 Status Unit::update_plain(const std::vector<size_t> &flows, const MacOf &mac_of) {
   auto plain = XR_TRY(plain_flows(config_, plan_, number_, run_->line_bits(), macs_, mac_of));
   const std::vector<size_t> &own = plan_.ports[number_].plain_flows;
-  run_->call([&](station::Station &station, const EngineCounts &engine) {
-    for (size_t place = 0; place < own.size(); place++)
-      if (std::ranges::find(flows, own[place]) != flows.end())
-        station.plain()->source().update(place, std::move(plain[place]), engine.now_ns);
-  });
+  std::vector<std::pair<size_t, requester::PlainSource::Flow>> changed; // by place
+  for (size_t place = 0; place < own.size(); place++)
+    if (std::ranges::find(flows, own[place]) != flows.end())
+      changed.emplace_back(place, std::move(plain[place]));
+  if (!changed.empty())
+    run_->call([&](station::Station &station, const EngineCounts &engine) {
+      for (auto &[place, flow] : changed)
+        station.plain()->source().update(place, std::move(flow), engine.now_ns);
+    });
   update_unstamped();
   return {};
 }
@@ -173,17 +194,26 @@ Status Unit::update_plain(const std::vector<size_t> &flows, const MacOf &mac_of)
 Status Unit::add_plain(size_t first, const MacOf &mac_of) {
   auto plain = XR_TRY(plain_flows(config_, plan_, number_, run_->line_bits(), macs_, mac_of));
   const std::vector<size_t> &own = plan_.ports[number_].plain_flows;
+  const auto known = std::ranges::lower_bound(own, first) - own.begin();
+  plain.erase(plain.begin(), plain.begin() + known);
+  auto flows = made_flows(std::move(plain));
+  auto headers = unstamped();
+  auto how = measures(first);
   run_->call([&](station::Station &station, const EngineCounts &) {
     if (!station.plain())
       station.set_plain(std::make_unique<station::PlainPort>(std::vector<requester::PlainFlow>(),
                                                              requester::PlainReceiver(0)));
-    for (size_t place = 0; place < own.size(); place++)
-      if (own[place] >= first)
-        station.plain()->source().add(std::move(plain[place]));
-    station.plain()->receiver().expect(config_.plain_flows.size(), unstamped());
-    set_measures(station.plain()->receiver());
+    for (auto &flow : flows)
+      station.plain()->source().add(std::move(flow));
+    station.plain()->receiver().expect(config_.plain_flows.size(), std::move(headers));
+    measure(station.plain()->receiver(), std::move(how));
   });
   return {};
+}
+
+Status Unit::check_plain(const otg::Config &config, const Plan &plan, const MacOf &mac_of) const {
+  const auto flows = plain_flows(config, plan, number_, run_->line_bits(), macs_, mac_of);
+  return flows.ok() ? Status() : flows.error();
 }
 
 bool Unit::is_hosts(const Address &address) const {
@@ -191,7 +221,8 @@ bool Unit::is_hosts(const Address &address) const {
   return !takes_all_ && std::ranges::find(all, address) != all.end();
 }
 
-std::vector<bool> Unit::ping(const std::vector<std::pair<size_t, Address>> &from_to) {
+std::vector<bool> Unit::ping(const std::vector<std::pair<size_t, Address>> &from_to,
+                             const std::vector<Unit *> &beside) {
   std::vector<station::NeighbourQuestion> questions;
   std::vector<packet::Path> paths;
   for (const auto &[interface, to] : from_to) {
@@ -217,23 +248,39 @@ std::vector<bool> Unit::ping(const std::vector<std::pair<size_t, Address>> &from
     which.push_back(i);
   }
   std::vector<bool> answered(from_to.size());
-  run_->call([&](station::Station &station, const EngineCounts &) {
-    station.pings().ask(std::move(requests));
-  });
-  for (bool settled = false; !settled && !run_->failure();) {
-    run_->call([&](station::Station &station, const EngineCounts &engine) {
-      settled = station.pings().settled(engine.now_ns);
-      for (size_t i = 0; i < which.size(); i++)
-        answered[which[i]] = station.pings().answered(i);
+  const uint16_t identifier = ++pings_;
+  for (Unit *other : beside)
+    other->run_->call([&](station::Station &station, const EngineCounts &) {
+      station.pings().ask(requests, identifier, station::Pings::From::ElsewhereInTheLag);
     });
-    if (!settled)
-      std::this_thread::sleep_for(2ms);
+  run_->call([&](station::Station &station, const EngineCounts &) {
+    station.pings().ask(requests, identifier);
+  });
+  const auto collect = [&](station::Station &station, const EngineCounts &) {
+    for (size_t i = 0; i < which.size(); i++)
+      answered[which[i]] = answered[which[i]] || station.pings().answered(i);
+  };
+  const auto all = [&] { return std::ranges::count(answered, true) == std::ssize(which); };
+  for (bool over = false; !over && !all() && !run_->failure();) {
+    std::this_thread::sleep_for(2ms);
+    for (Unit *other : beside)
+      other->run_->call(collect);
+    run_->call([&](station::Station &station, const EngineCounts &engine) {
+      collect(station, engine);
+      over = station.pings().settled(engine.now_ns);
+    });
   }
+  const auto forget = [](station::Station &station, const EngineCounts &) {
+    station.pings().forget();
+  };
+  run_->call(forget);
+  for (Unit *other : beside)
+    other->run_->call(forget);
   return answered;
 }
 
-std::map<packet::TagValues, requester::TaggedSent> Unit::tagged_sent(size_t place) {
-  std::map<packet::TagValues, requester::TaggedSent> all;
+requester::TaggedFrames Unit::tagged_sent(size_t place) {
+  requester::TaggedFrames all;
   run_->call([&](station::Station &station, const EngineCounts &) {
     if (station.plain())
       all = station.plain()->source().tagged(place);
@@ -253,19 +300,15 @@ requester::PlainReceiver::Tagged Unit::tagged_received(size_t flow, uint64_t &un
 }
 
 void Unit::update_unstamped() {
+  auto headers = unstamped();
   run_->call([&](station::Station &station, const EngineCounts &) {
     if (station.plain())
-      station.plain()->receiver().expect(config_.plain_flows.size(), unstamped());
+      station.plain()->receiver().expect(config_.plain_flows.size(), std::move(headers));
   });
 }
 
-bool Unit::is_busy() {
-  sample_in();
-  sample_out();
-  return std::ranges::any_of(now().sent,
-                             [](const Sent &sent) {
-                               return sent.state != station::FlowState::Stopped || sent.busy;
-                             }) ||
+bool Unit::is_busy() const {
+  return std::ranges::any_of(now().sent, &Sent::is_busy) ||
          std::ranges::any_of(now().plain_sent, [](const requester::PlainCounts &sent) {
            return sent.state != requester::PlainState::Stopped;
          });
@@ -301,7 +344,8 @@ Status Unit::learn(const HopMacs &macs, const MacOf &mac_of) {
 
 Status Unit::give_paths(const MacOf &mac_of) {
   auto flows = XR_TRY(station_flows(config_, plan_, number_, run_->port(), macs_));
-  auto plain = XR_TRY(plain_flows(config_, plan_, number_, run_->line_bits(), macs_, mac_of));
+  auto plain =
+      made_flows(XR_TRY(plain_flows(config_, plan_, number_, run_->line_bits(), macs_, mac_of)));
   run_->call([&](station::Station &station, const EngineCounts &) {
     station.set_paths(std::move(flows));
     for (size_t i = 0; i < plain.size(); i++)

@@ -30,6 +30,8 @@ struct Sent {
   uint64_t answers = 0, answer_bytes = 0; // of READs
   uint64_t failed_qps = 0;
   uint64_t first_ns = 0, last_ns = 0, acked_ns = 0; // CLOCK_MONOTONIC; 0: not yet
+
+  bool is_busy() const { return busy || state != station::FlowState::Stopped; }
 };
 
 // What of a flow has arrived, and how it was answered, since its start.
@@ -86,17 +88,22 @@ public:
   // were added. Error: a flow that the port cannot send.
   Status update_plain(const std::vector<size_t> &flows, const MacOf &mac_of);
   Status add_plain(size_t first, const MacOf &mac_of);
+  // Whether the port can send the plain flows of that configuration.
+  Status check_plain(const otg::Config &config, const Plan &plan, const MacOf &mac_of) const;
   // By whose headers frames without a stamp are known.
   void update_unstamped();
   // Whether the host answers for this address of the port.
   bool is_hosts(const Address &address) const;
-  // Which of these interfaces' echo requests are answered.
-  std::vector<bool> ping(const std::vector<std::pair<size_t, Address>> &from_to);
+  // Which of these interfaces' echo requests are answered. `beside`: the other ports of its LAG,
+  // by which answers may come, too.
+  std::vector<bool> ping(const std::vector<std::pair<size_t, Address>> &from_to,
+                         const std::vector<Unit *> &beside);
   // What was sent, and what arrived, of a plain flow by its metric tags.
-  std::map<packet::TagValues, requester::TaggedSent> tagged_sent(size_t place);
+  requester::TaggedFrames tagged_sent(size_t place);
   requester::PlainReceiver::Tagged tagged_received(size_t flow, uint64_t &untagged);
   bool takes_all_frames() const { return takes_all_; }
-  bool is_busy(); // a flow is started, or its last packets are not acknowledged
+  // By the last reading: a flow is started, or its last packets are not acknowledged.
+  bool is_busy() const;
   // Asks for the MACs of next hops that are not known, and gives the flows their paths from their
   // next start on.
   Status start_protocols(const MacOf &mac_of);
@@ -135,7 +142,8 @@ private:
   void list_arriving();
   Status give_paths(const MacOf &mac_of);
   std::vector<requester::PlainReceiver::Unstamped> unstamped() const;
-  void set_measures(requester::PlainReceiver &receiver) const;
+  using Measures = std::vector<std::pair<size_t, requester::PlainMeasure>>; // by flow
+  Measures measures(size_t first) const;
 
   const otg::Config &config_;
   const Plan &plan_;
@@ -144,6 +152,7 @@ private:
   std::vector<size_t> arriving_;
   packet::PeerMap<size_t> by_connection_{SIZE_MAX}; // place in arriving_
   HopMacs macs_;
+  uint16_t pings_ = 0; // the identifier of the last
   LineOf line_of_;
   bool protocols_ = false, takes_all_ = false;
   std::deque<Sample> samples_{1}; // oldest first; the last is the newest

@@ -26,14 +26,22 @@ std::vector<std::string_view> names_of(const Json &flows) {
   return names;
 }
 
-Json *flow_named(Json &flows, const std::string &name) {
+// A configuration may have none.
+const Json &flows_of(const Json &config) {
+  static const Json kNone = Json::array();
+  const auto flows = config.find("flows");
+  return flows == config.end() ? kNone : *flows;
+}
+
+auto flow_named(auto &flows, const std::string &name) -> decltype(&*flows.begin()) {
   const auto found =
       std::ranges::find_if(flows, [&](const Json &flow) { return flow.at("name") == name; });
   return found == flows.end() ? nullptr : &*found;
 }
 
 // flows[] of an update, each with all that the configuration has of it but what it changes.
-void complete_flows(Object &update, const std::vector<std::string> &properties, Json &configured) {
+void complete_flows(Object &update, const std::vector<std::string> &properties,
+                    const Json &configured) {
   Json *given = update.value("flows");
   if (!given || !given->is_array() || given->empty())
     return update.error("flows", {"it needs at least one", "[{\"name\": ...}]"});
@@ -42,7 +50,8 @@ void complete_flows(Object &update, const std::vector<std::string> &properties, 
     Json &flow = (*given)[i];
     const std::string path = fmt::format("flows[{}]", i);
     const bool named = flow.is_object() && flow.contains("name") && flow["name"].is_string();
-    Json *const known = named ? flow_named(configured, flow["name"]) : nullptr;
+    const Json *const known =
+        named ? flow_named(configured, flow["name"].get_ref<const std::string &>()) : nullptr;
     if (!known)
       update.error(path.c_str(),
                    {named ? fmt::format("there is no flow {}", otg::shown(flow["name"]))
@@ -106,7 +115,7 @@ http::Answer Generator::update_config(const std::string &body) {
     object.error("flows", {"an update needs it", "{\"property_names\": [...], \"flows\": [...]}"});
   object.object("flows", "an update of flows", [&](Object &update) {
     const auto properties = read_properties(update);
-    complete_flows(update, properties, setup_->json["flows"]);
+    complete_flows(update, properties, flows_of(setup_->json));
     if (findings.ok())
       otg::read_flows(update, changed);
   });
@@ -171,56 +180,77 @@ http::Answer Generator::append_config(const std::string &body) {
          "POST /config replaces all"});
   if (!findings.ok())
     return failures(400, findings.all_errors());
-  for (PlainFlow &flow : added.plain_flows)
-    setup_->config.plain_flows.push_back(std::move(flow));
-  add_plain(setup_->config, setup_->plan, first);
-  if (const Status done = take_appended(first); !done) {
-    remove_flows(first);
+  const bool protocols =
+      std::ranges::any_of(setup_->units, [](const auto &unit) { return unit->protocols(); });
+  if (const Status done = take_appended(std::move(added.plain_flows)); !done)
     return failure(400, done.error());
-  }
   setup_->lags->add(first);
   Json &flows = setup_->json["flows"];
   for (const Json &element : json["config_append_list"])
     for (const Json &flow : element["flows"])
       flows.push_back(flow);
   std::vector<std::string> warnings = findings.all_warnings();
-  if (std::ranges::any_of(setup_->units, [](const auto &unit) { return unit->protocols(); })) {
+  if (protocols) {
     const Started started = start_protocols();
-    if (!started.errors.empty())
-      return failures(400, started.errors);
-    warnings.insert(warnings.end(), started.warnings.begin(), started.warnings.end());
+    for (const auto *each : {&started.errors, &started.warnings}) // the flows are there
+      warnings.insert(warnings.end(), each->begin(), each->end());
   }
   return success(warnings);
 }
 
-// A port that took RoCE alone is opened once more where frames of other kinds are to arrive.
-Status Generator::take_appended(size_t first) {
+// All of them or none. A port that took RoCE alone is opened once more where frames of other kinds
+// are to arrive.
+Status Generator::take_appended(std::vector<PlainFlow> flows) {
+  const size_t first = setup_->config.plain_flows.size();
+  otg::Config config = setup_->config;
+  std::ranges::move(flows, std::back_inserter(config.plain_flows));
+  Plan plan = setup_->plan;
+  add_plain(config, plan, first);
+  std::vector<size_t> again;
   for (size_t port = 0; port < setup_->units.size(); port++) {
-    auto &unit = setup_->units[port];
-    if (!setup_->plan.ports[port].request.all_frames || unit->takes_all_frames()) {
-      XR_TRY(unit->add_plain(first, macs()));
-      continue;
-    }
-    if (unit->is_busy())
-      return Error{fmt::format("{} takes no frames but RoCE as it was configured, and sends",
-                               setup_->config.ports[port].name),
-                   "stop its flows first"};
-    const bool protocols = unit->protocols();
-    (void)unit->close();
-    unit =
-        XR_TRY(Unit::open(setup_->config, setup_->plan, port, options_.attach, options_.open_port));
-    XR_TRY(unit->set_flows(macs(), lines()));
-    if (protocols)
-      XR_TRY(unit->start_protocols(macs()));
+    XR_TRY(setup_->units[port]->check_plain(config, plan, macs()));
+    if (plan.ports[port].request.all_frames && !setup_->units[port]->takes_all_frames())
+      again.push_back(port);
   }
+  if (!again.empty())
+    sample_all();
+  for (const size_t port : again)
+    if (is_busy(port))
+      return Error{fmt::format("{} takes no frames but RoCE as it was configured, and flows use it",
+                               config.ports[port].name),
+                   "stop them first"};
+  setup_->config = std::move(config);
+  setup_->plan = std::move(plan);
+  for (size_t port = 0; port < setup_->units.size(); port++)
+    if (const Status done = std::ranges::find(again, port) == again.end()
+                                ? setup_->units[port]->add_plain(first, macs())
+                                : reopen(port);
+        !done) {
+      const Error error = done.error().in(setup_->config.ports[port].name);
+      close_ports(); // what is left of them is of no use
+      return Error{fmt::format("{}; the configuration is gone", error.message), "POST /config"};
+    }
   return {};
 }
 
-// Flows from `first` on were never there.
-void Generator::remove_flows(size_t first) {
-  auto &flows = setup_->config.plain_flows;
-  for (size_t i = first; i < flows.size(); i++)
-    flows[i].removed = true;
+// By the last readings: it sends, or others send to it.
+bool Generator::is_busy(size_t port) {
+  for (size_t from = 0; from < setup_->units.size(); from++) {
+    const std::vector<size_t> &flows = setup_->plan.ports[from].flows;
+    const std::vector<Sent> &sent = setup_->units[from]->now().sent;
+    for (size_t place = 0; place < flows.size(); place++)
+      if (setup_->plan.rx_ports[flows[place]] == port && sent[place].is_busy())
+        return true;
+  }
+  return setup_->units[port]->is_busy() || setup_->lags->uses(port);
+}
+
+Status Generator::reopen(size_t port) {
+  auto &unit = setup_->units[port];
+  XR_TRY(unit->close());
+  unit =
+      XR_TRY(Unit::open(setup_->config, setup_->plan, port, options_.attach, options_.open_port));
+  return unit->set_flows(macs(), lines());
 }
 
 http::Answer Generator::delete_config(const std::string &body) {
@@ -230,7 +260,7 @@ http::Answer Generator::delete_config(const std::string &body) {
   Json json = parsed_list(body, findings, "config_delete_list");
   Object object(json, findings, "what is deleted");
   std::set<std::string> wanted;
-  const auto known = names_of(setup_->json["flows"]);
+  const auto known = names_of(flows_of(setup_->json));
   object.each("config_delete_list", "an element", [&](Object &element) {
     (void)element.choice({"flows"}, 0);
     for (const std::string &name : element.texts("flows"))
@@ -248,13 +278,13 @@ http::Answer Generator::delete_config(const std::string &body) {
   change_flows(choose({wanted.begin(), wanted.end()}, object), &Unit::stop, &Lags::stop);
   for (PlainFlow &flow : setup_->config.plain_flows)
     flow.removed = flow.removed || wanted.contains(flow.name);
+  plan_hops(setup_->config, setup_->plan);
   for (const auto &unit : setup_->units)
     unit->update_unstamped();
   Json &flows = setup_->json["flows"];
-  if (flows.is_array())
-    flows.erase(std::remove_if(flows.begin(), flows.end(),
-                               [&](const Json &flow) { return wanted.contains(flow["name"]); }),
-                flows.end());
+  flows.erase(std::remove_if(flows.begin(), flows.end(),
+                             [&](const Json &flow) { return wanted.contains(flow["name"]); }),
+              flows.end());
   return success(findings.all_warnings());
 }
 

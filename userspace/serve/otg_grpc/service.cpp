@@ -24,7 +24,7 @@ namespace {
 
 constexpr size_t kThreads = 4;
 constexpr size_t kMostCalls = 32;        // at once; others wait
-constexpr auto kReadTime = seconds(30);  // for a client to send a message
+constexpr auto kReadTime = seconds(30);  // for a client to send a request
 constexpr auto kWriteTime = seconds(60); // and to read one
 constexpr auto kEndTime = seconds(10);   // for calls that are answered when the server ends
 constexpr size_t kPiece = size_t{1} << 20;
@@ -78,7 +78,8 @@ public:
 
   std::mutex mutex; // of what follows
   std::condition_variable none_left;
-  std::set<Exchange *> exchanges; // that have arrived
+  std::set<Exchange *> exchanges; // that have arrived, and the one that is expected
+  bool expects = false;
   std::atomic<bool> stopping = false;
 
   ~State() override;
@@ -100,10 +101,10 @@ public:
   void proceed(bool ok) {
     switch (step_) {
     case Step::Arrive:
-      if (!ok)
-        delete this; // the server ends
-      else
-        arrived();
+      if (ok)
+        return arrived();
+      state_.end(this); // the server ends
+      delete this;
       return;
     case Step::Read:
       deadline_ = Clock::time_point::max();
@@ -138,9 +139,10 @@ private:
   void arrived() {
     {
       const std::lock_guard guard(state_.mutex);
-      state_.exchanges.insert(this);
+      state_.expects = false;
     }
     state_.expect_call();
+    read_until_ = Clock::now() + kReadTime;
     std::string authorization;
     if (const auto found = context_.client_metadata().find("authorization");
         found != context_.client_metadata().end())
@@ -161,7 +163,7 @@ private:
   void start_reading() {
     step_ = Step::Read;
     reading_ = true;
-    deadline_ = Clock::now() + kReadTime;
+    deadline_ = read_until_;
     if (state_.stopping)
       context_.TryCancel();
     stream_.Read(&buffer_, this);
@@ -241,6 +243,7 @@ private:
   Called called_;
   std::string bytes_; // of the request, then of the answer
   size_t written_ = 0;
+  Clock::time_point read_until_; // for all of the request
   std::atomic<bool> reading_ = false;
   std::atomic<Clock::time_point> deadline_ = Clock::time_point::max();
 };
@@ -248,22 +251,22 @@ private:
 // One more call can come, unless there are enough.
 void State::expect_call() {
   const std::lock_guard guard(mutex);
-  if (stopping || exchanges.size() >= kMostCalls)
+  if (stopping || expects || exchanges.size() >= kMostCalls)
     return;
-  (new Exchange(*this))->expect();
+  auto *next = new Exchange(*this);
+  expects = true;
+  exchanges.insert(next);
+  next->expect();
 }
 
 void State::end(Exchange *exchange) {
-  bool were_enough = false;
   {
     const std::lock_guard guard(mutex);
-    were_enough = exchanges.size() >= kMostCalls;
     exchanges.erase(exchange);
     if (exchanges.empty())
       none_left.notify_all();
   }
-  if (were_enough)
-    expect_call();
+  expect_call();
 }
 
 void State::cancel_late(Clock::time_point now) {
