@@ -543,8 +543,9 @@ TEST(OtgFlows, DevicesAndTheWayBack) {
   const std::string packet = R"([{"ethernet": {"src": {"value": "02:00:00:00:00:01"}}},
     {"ipv4": {"src": {"value": "192.0.2.1"}, "dst": {"increment": {"start": "192.0.2.2", "count": 4}}}},
     {"udp": {"src_port": {"value": 1}, "dst_port": {"value": 2}}}])";
-  const auto made = read(Json::array({flow_json(packet, R"({"tx_rx": {"device": {
-    "tx_names": ["ip tx"], "rx_names": ["eth rx", "ip third"], "bidirectional": true}}})")}));
+  const char *const both_ways = R"({"tx_rx": {"device": {
+    "tx_names": ["ip tx"], "rx_names": ["eth rx", "ip third"], "bidirectional": true}}})";
+  const auto made = read(Json::array({flow_json(packet, both_ways)}));
   ASSERT_EQ(made.findings.errors, std::vector<std::string>{});
   // Pairs with the same sender take turns.
   const auto &flows = made.config.plain_flows;
@@ -562,6 +563,12 @@ TEST(OtgFlows, DevicesAndTheWayBack) {
   EXPECT_EQ(Bytes(there.begin() + 26, there.begin() + 34), (Bytes{192, 0, 2, 1, 192, 0, 2, 4}));
   EXPECT_EQ(Bytes(back.begin() + 26, back.begin() + 34), (Bytes{192, 0, 2, 4, 192, 0, 2, 1}));
   EXPECT_EQ(Bytes(back.begin() + 34, back.begin() + 38), (Bytes{0, 2, 0, 1}));
+  std::string tcp = packet;
+  tcp.replace(tcp.find("udp"), 3, "tcp");
+  const auto of_tcp = read(Json::array({flow_json(tcp, both_ways)}));
+  ASSERT_EQ(of_tcp.config.plain_flows.size(), 3U);
+  const Bytes segment = frame_of(of_tcp.config.plain_flows[1]);
+  EXPECT_EQ(Bytes(segment.begin() + 34, segment.begin() + 38), (Bytes{0, 2, 0, 1}));
 }
 
 // The model: a flow stops after its packets, which have the values of its pairs in turn.

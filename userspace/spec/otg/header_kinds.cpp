@@ -167,7 +167,7 @@ constexpr F ethernetpause[] = {mac("dst", 0x0180c2000001), mac("src"),
                                number("ether_type", 16, 0x8808), number("control_op_code", 16, 1),
                                number("time", 16)};
 
-constexpr F tcp[] = {random(number("src_port", 16)),
+constexpr F tcp[] = {as(R::Swapped, random(number("src_port", 16))),
                      random(number("dst_port", 16)),
                      number("seq_num", 32),
                      number("ack_num", 32),
