@@ -751,6 +751,9 @@ TEST(OtgFlows, FindingsNameTheKey) {
        "flows[0].packet[1].lacp.lacpdu.collector.reserved: '00' is not 12 bytes"},
       {R"([{"ethernet": {"src": {"metric_tags": [{"name": "t", "offset": 40, "length": 9}]}}}])",
        "{}", "flows[0].packet[0].ethernet.src.metric_tags[0].length: "},
+      {R"([{"custom": {"bytes": "0102030405060708090a0b0c0d0e0f1011",
+        "metric_tags": [{"name": "t", "length": 129}]}}])",
+       "{}", "flows[0].packet[0].custom.metric_tags[0].length: 129 is not"},
       {R"([{"ipv4": {}}])", "{}", "flows[0].packet[0]: a frame does not start with ipv4"},
       {R"([{"vlan": {"tpid": {"value": 33024}}}])", "{}", "flows[0].packet[0]: "},
       {R"([{"ethernet": {"dst": {"value": "02:00"}}}])", "{}",
@@ -831,6 +834,12 @@ TEST(OtgFlows, FindingsNameTheKey) {
     ASSERT_EQ(made.findings.warnings.size(), 1U) << one.expected;
     EXPECT_EQ(made.findings.warnings[0].rfind(one.expected, 0), 0U) << made.findings.warnings[0];
   }
+}
+
+TEST(OtgFlows, AMetricTagHasAtMost128Bits) {
+  const PlainFlow flow = good(R"([{"custom": {"bytes": "0102030405060708090a0b0c0d0e0f1011",
+    "metric_tags": [{"name": "a"}, {"name": "b", "offset": 100}, {"name": "c", "offset": 8, "length": 128}]}}])");
+  EXPECT_EQ(ranges_of(flow.tags), (std::vector<packet::BitRange>{{0, 128}, {100, 36}, {8, 128}}));
 }
 
 } // namespace
