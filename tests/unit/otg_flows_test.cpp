@@ -842,5 +842,21 @@ TEST(OtgFlows, AMetricTagHasAtMost128Bits) {
   EXPECT_EQ(ranges_of(flow.tags), (std::vector<packet::BitRange>{{0, 128}, {100, 36}, {8, 128}}));
 }
 
+// On the way back, the tag of the source is of what was the destination.
+TEST(OtgFlows, MetricTagsRepeatBothWays) {
+  const auto errors = [](const char *both) {
+    return read(Json::array({flow_json(
+                    R"([{"ethernet": {}}, {"ipv4": {"src": {"value": "192.0.2.1",
+                    "metric_tags": [{"name": "t"}]}, "dst": {"increment": {"count": 70000}}}}])",
+                    fmt::format(R"({{"tx_rx": {{"device": {{"tx_names": ["ip tx"],
+                    "rx_names": ["ip rx"], "bidirectional": {}}}}}}})",
+                                both))}))
+        .findings.all_errors();
+  };
+  EXPECT_EQ(errors("false"), std::vector<std::string>{});
+  ASSERT_EQ(errors("true").size(), 1U);
+  EXPECT_NE(errors("true")[0].find("repeat after more than 65536"), std::string::npos);
+}
+
 } // namespace
 } // namespace xr::otg::otg_flows_test

@@ -423,7 +423,10 @@ void read_tags_of(Object &flow, const ReadHeaders &headers, bool both_ways, Plai
                             "a value in ethernet.dst, or the tag in egress_packet"});
   if (made.is_tagged() && !made.enabled)
     flow.warning("metrics.enable", "without it, nothing is counted, by metric tags either");
-  if (!packet::FrameTags::period(made.frame, ranges_of(made.tags)))
+  const auto repeats = [&](const packet::FrameShape &frame) {
+    return packet::FrameTags::period(frame, ranges_of(made.tags)) != 0;
+  };
+  if (!repeats(made.frame) || (both_ways && !repeats(swapped(made.frame, headers.swaps))))
     flow.error("packet", {fmt::format("metric tags whose values repeat after more than {} frames",
                                       packet::FrameTags::kMost),
                           "fewer values, or tags in egress_packet"});
