@@ -858,5 +858,19 @@ TEST(OtgFlows, MetricTagsRepeatBothWays) {
   EXPECT_NE(errors("true")[0].find("repeat after more than 65536"), std::string::npos);
 }
 
+TEST(OtgFlows, SegmentsLeftAsTheModelHasThem) {
+  const auto left_and_last = [](const char *routing) {
+    const Bytes headers =
+        good("[" + kEthernet + R"(, {"ipv6": {}}, {"ipv6_extension_header": {"routing": {)" +
+             routing + "}}}]")
+            .frame.headers;
+    return Bytes(headers.begin() + 57, headers.begin() + 59);
+  };
+  EXPECT_EQ(left_and_last(R"("segment_routing": {"segment_list": [{}, {}, {}]})"), (Bytes{3, 2}));
+  EXPECT_EQ(left_and_last(R"("segment_routing_usid": {"segment_list": [{"usids": ["0001"]},
+    {"usids": ["0002"]}, {"usids": ["0003"]}]})"),
+            (Bytes{2, 2}));
+}
+
 } // namespace
 } // namespace xr::otg::otg_flows_test

@@ -143,8 +143,9 @@ constexpr F segment_routing[] = {reserved(8, 4),
 // RFC 9800, 4.
 constexpr F usids[] = {special(&S::usids, number("usids", 128))};
 constexpr F usid_flags[] = {reserved(2), number("oam", 1), reserved(5)};
+// Its segments_left is the first element to visit, that of segment_routing how many there are.
 constexpr F segment_routing_usid[] = {reserved(8, 4),
-                                      count("segments_left", "segment_list", 0),
+                                      count("segments_left", "segment_list", 1),
                                       count("last_entry", "segment_list", 1),
                                       object("flags", usid_flags),
                                       number("tag", 16),
