@@ -872,5 +872,26 @@ TEST(OtgFlows, SegmentsLeftAsTheModelHasThem) {
             (Bytes{2, 2}));
 }
 
+TEST(OtgFlows, TagsOfLengthsAreOfFramesAsTheyCome) {
+  const std::string tagged = "[" + kEthernet + R"(, {"ipv4": {"total_length": {%
+    "metric_tags": [{"name": "t", "offset": 3}]}}}])";
+  const auto with = [&](const std::string &value) {
+    std::string packet = tagged;
+    return packet.replace(packet.find('%'), 1, value);
+  };
+  const Read made = read(Json::array({flow_json(with(""))}));
+  ASSERT_EQ(made.findings.errors.size(), 1U);
+  EXPECT_EQ(made.findings.errors[0].rfind("flows[0].packet: metric tag 't' is of a length", 0), 0U)
+      << made.findings.errors[0];
+  EXPECT_EQ(good(with(R"("value": 46,)")).tags.size(), 1U);
+
+  const PlainFlow flow = good("[" + kEthernet + R"(, {"ipv4": {}}])",
+                              R"({"size": {"fixed": 100}, "metrics": {"enable": true},
+                              "egress_packet": )" +
+                                  with("") + "}");
+  ASSERT_EQ(flow.egress_tags.size(), 1U);
+  EXPECT_EQ(packet::tag_values(ranges_of(flow.egress_tags), frame_of(flow)), packet::TagValues{82});
+}
+
 } // namespace
 } // namespace xr::otg::otg_flows_test

@@ -421,6 +421,13 @@ void read_tags_of(Object &flow, const ReadHeaders &headers, bool both_ways, Plai
       flow.error("packet", {fmt::format("metric tag {} is of a MAC that is not known yet",
                                         shown(Json(tag.name))),
                             "a value in ethernet.dst, or the tag in egress_packet"});
+  for (const MetricTag &tag : made.tags)
+    for (const packet::LengthField &length : made.frame.lengths)
+      if (tag.at.bit < 8 * length.at + 16 && 8 * length.at < tag.at.bit + tag.at.bits)
+        flow.error("packet", {fmt::format("metric tag {} is of a length that each frame has of its "
+                                          "own",
+                                          shown(Json(tag.name))),
+                              "the tag in egress_packet, or a value of the length"});
   if (made.is_tagged() && !made.enabled)
     flow.warning("metrics.enable", "without it, nothing is counted, by metric tags either");
   const auto repeats = [&](const packet::FrameShape &frame) {
