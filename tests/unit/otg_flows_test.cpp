@@ -893,5 +893,50 @@ TEST(OtgFlows, TagsOfLengthsAreOfFramesAsTheyCome) {
   EXPECT_EQ(packet::tag_values(ranges_of(flow.egress_tags), frame_of(flow)), packet::TagValues{82});
 }
 
+TEST(OtgFlows, HeadersFitTheirFieldsAndTheFrame) {
+  const auto repeated = [](const char *text, size_t count) {
+    std::string all = text;
+    for (size_t i = 1; i < count; i++)
+      all += std::string(", ") + text;
+    return all;
+  };
+  const auto errors = [](const std::string &headers) {
+    return read(Json::array({flow_json("[" + kEthernet + ", " + headers + "]")}))
+        .findings.all_errors();
+  };
+  using Errors = std::vector<std::string>;
+  const auto options = [&](const char *length, size_t count) {
+    return fmt::format(R"({{"ipv4": {{{}"options": [{}]}}}})", length,
+                       repeated(R"({"choice": "router_alert"})", count));
+  };
+  EXPECT_EQ(errors(options("", 10)), Errors{});
+  EXPECT_EQ(errors(options("", 11)),
+            Errors{"flows[0].packet[1].ipv4: 64 bytes are more than header_length can say (fewer, "
+                   "or a value in header_length)"});
+  EXPECT_EQ(errors(options(R"("header_length": {"value": 15}, )", 11)), Errors{});
+  const auto segments = [&](const char *given, size_t count) {
+    return fmt::format(R"({{"ipv6": {{}}}}, {{"ipv6_extension_header": {{{} "routing":
+      {{"segment_routing": {{"segment_list": [{}]}}}}}}}})",
+                       given, repeated("{}", count));
+  };
+  EXPECT_EQ(errors(segments("", 127)), Errors{});
+  EXPECT_EQ(errors(segments("", 128)),
+            Errors{"flows[0].packet[2].ipv6_extension_header: 2056 bytes are more than hdr_ext_len "
+                   "can say (fewer, or a value in hdr_ext_len)"});
+  const std::string place = "flows[0].packet[2].ipv6_extension_header.routing.segment_routing.";
+  EXPECT_EQ(errors(segments(R"("hdr_ext_len": {"value": 1},)", 257)),
+            (Errors{place + "segments_left: 257 does not fit in it (fewer elements, or a value)",
+                    place + "last_entry: 256 does not fit in it (fewer elements, or a value)"}));
+  const auto bytes = [&](size_t count) {
+    std::string text;
+    for (size_t i = 0; i < count; i++)
+      text += "00";
+    return R"({"custom": {"bytes": ")" + text + "\"}}";
+  };
+  EXPECT_EQ(errors(bytes(65517)), Errors{});
+  EXPECT_EQ(errors(bytes(65518)), Errors{"flows[0].packet: its headers make frames of 65536 bytes "
+                                         "(at most 65535)"});
+}
+
 } // namespace
 } // namespace xr::otg::otg_flows_test

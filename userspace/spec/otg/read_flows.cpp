@@ -325,6 +325,9 @@ void read_metrics(Object &flow, PlainFlow &made) {
 // Sizes that the frame needs, and where a stamp has room.
 void settle(Object &flow, PlainFlow &made, bool pauses) {
   const uint32_t needed = made.frame.shortest() + packet::kFcsBytes;
+  if (needed > kLargestFrame)
+    flow.error("packet", {fmt::format("its headers make frames of {} bytes", needed),
+                          fmt::format("at most {}", kLargestFrame)});
   made.sizes.least = std::max(packet::kSmallestFrame, needed);
   if (made.sizes.smallest() < made.sizes.least)
     flow.warning("size",
