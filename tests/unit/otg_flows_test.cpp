@@ -743,6 +743,10 @@ TEST(OtgFlows, FindingsNameTheKey) {
        "flows[0].packet[1].ipv6.dst_usids.usids: '01' is not a uSID"},
       {R"([{"ethernet": {}}, {"ipv6": {"dst_usids": {"locator_length": {"value": 113}, "usids": ["0001"]}}}])",
        "{}", "flows[0].packet[1].ipv6.dst_usids.locator_length: 113 bits"},
+      {R"([{"ethernet": {}}, {"ipv6": {"dst_usids": {"locator": {"metric_tags": [{"name": "t"}]}, "usids": ["0001"]}}}])",
+       "{}", "flows[0].packet[1].ipv6.dst_usids.locator: it has no metric tags"},
+      {R"([{"ethernet": {}}, {"ipv6": {"dst_usids": {"locator_length": {"metric_tags": [{"name": "t"}]}, "usids": ["0001"]}}}])",
+       "{}", "flows[0].packet[1].ipv6.dst_usids.locator_length: it has no metric tags"},
       {R"([{"ethernet": {}}, {"ipv6": {"dst_usids": {"usids": ["00000001", "00000002", "00000003", "0001", "0002", "0003"]}}}])",
        "{}", "flows[0].packet[1].ipv6.dst_usids.usids: they do not fit"},
       {R"([{"ethernet": {}}, {"gtpv2": {"teid_flag": {"values": [0, 1]}}}])", "{}",
@@ -824,6 +828,10 @@ TEST(OtgFlows, FindingsNameTheKey) {
       {R"([{"ethernet": {}}, {"udp": {}}])", "{}", "flows[0].packet[1].udp.checksum: "},
       {R"([{"ethernet": {}}, {"ipv4": {}}, {"udp": {}}, {"vxlan": {}}])", "{}",
        "flows[0].packet[3].vxlan: "},
+      {R"([{"ethernet": {}}, {"ipv6": {"dst_usids": {"locator": {"value": "fc00:0:1::"}, "usids": ["0001"]}}}])",
+       "{}", "flows[0].packet[1].ipv6.dst_usids.locator: only its first 32 bits"},
+      {R"([{"ethernet": {}}, {"ipv6": {"dst_usids": {"locator": {"value": "fc00::"}, "locator_length": {"value": 0}, "usids": ["0001"]}}}])",
+       "{}", "flows[0].packet[1].ipv6.dst_usids.locator: only its first 0 bits"},
       {R"([{"ethernet": {}}])", R"({"tx_rx": {"port": {"tx_name": "tx"}},
         "metrics": {"enable": true}, "size": {"fixed": 100}})",
        "flows[0].tx_rx.port.rx_names: "},
@@ -936,6 +944,21 @@ TEST(OtgFlows, HeadersFitTheirFieldsAndTheFrame) {
   EXPECT_EQ(errors(bytes(65517)), Errors{});
   EXPECT_EQ(errors(bytes(65518)), Errors{"flows[0].packet: its headers make frames of 65536 bytes "
                                          "(at most 65535)"});
+}
+
+// Instead of tags of a locator, as their error says.
+TEST(OtgFlows, LocatorsAreTaggedAsTheyCome) {
+  const PlainFlow flow = good(
+      "[" + kEthernet +
+          R"(, {"ipv6": {"dst_usids": {"locator": {"value": "fc00::"}, "usids": ["0001"]}}},
+      {"ipv6_extension_header": {"routing": {"segment_routing_usid": {"segment_list": [
+      {"locator": {"value": "fc01::"}, "usids": ["0002"]}]}}}}])",
+      R"({"metrics": {"enable": true}, "size": {"fixed": 200}, "egress_packet": [{"ethernet": {}},
+      {"ipv6": {"dst": {"metric_tags": [{"name": "a", "length": 32}]}}},
+      {"ipv6_extension_header": {"routing": {"segment_routing": {"segment_list": [
+      {"segment": {"metric_tags": [{"name": "b", "length": 32}]}}]}}}}]})");
+  EXPECT_EQ(packet::tag_values(ranges_of(flow.egress_tags), frame_of(flow)),
+            (packet::TagValues{0xfc000000, 0xfc010000}));
 }
 
 } // namespace
