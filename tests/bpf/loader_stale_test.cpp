@@ -73,7 +73,7 @@ TEST_F(Stale, InterfaceDeleted) {
   EXPECT_REFUSED(detach({"xr0", netns_}), "no such interface");
 }
 
-// As when the namespace of its veth's other end is removed: the kernel deletes it some time later.
+// When the namespace of its veth's other end is removed, the kernel deletes it some time later.
 TEST_F(Stale, InterfaceDeletedWhileDetached) {
   ASSERT_OK(attach({"xr0", netns_}, small()));
   Ids mine = ids();

@@ -20,7 +20,9 @@ VALUES = {("Port", "location"): "{left}", ("Flow.Custom", "bytes"): "0011", ("De
           ("Flow.Router", "rx_names"): ["I4b"], ("Flow.Router", "tx_names"): ["I4"], ("Capture", "packet_size"): 64,
           ("Flow.Lacpdu.Collector", "reserved"): "00" * 12, ("Flow.Lacpdu.Terminator", "reserved"): "00" * 50,
           ("Lldp.PortId", "mac_address_subtype"): TEXTS["mac"], ("Lldp.OrgInfo", "oui"): "00005e",
-          ("Flow.Ipv6.UsidDst", "usids"): ["0001"], ("Flow.Ipv6SegmentRoutingUsid.Segment", "usids"): ["0001"]}
+          ("Flow.Ipv6.UsidDst", "usids"): ["0001"], ("Flow.Ipv6SegmentRoutingUsid.Segment", "usids"): ["0001"],
+          ("Pattern.Flow.Ipv6.UsidDst.Locator", "value"): "2001:db8::",
+          ("Pattern.Flow.Ipv6SegmentRoutingUsid.Segment.Locator", "value"): "2001:db8::"}
 # What the model does not require, and these make no sense without.
 NEEDED = {"PerPort.Options": ["port_name"], "Device.Ethernet": ["connection"]}
 # Headers that come before one.

@@ -611,8 +611,25 @@ TEST(OtgConfig, JsonAsItIs) {
   Findings findings;
   EXPECT_EQ(otg::parse_json(R"({"a": {"b": [1]}, "a": [{"c": 2}]})", findings),
             Json::parse(R"({"a": [{"c": 2}]})"));
-  const std::string deep = std::string(100000, '[') + std::string(100000, ']');
-  EXPECT_EQ(otg::parse_json(deep, findings).size(), 1U);
+}
+
+// What writes JSON calls itself for each level.
+TEST(OtgConfig, LevelsHaveALimit) {
+  const auto nested = [](size_t levels) {
+    return std::string(levels, '[') + std::string(levels, ']');
+  };
+  Findings findings;
+  EXPECT_EQ(otg::parse_json(nested(100), findings).dump(), nested(100));
+  EXPECT_TRUE(findings.ok());
+  EXPECT_EQ(otg::parse_json(nested(1'000'000), findings).dump(), nested(100));
+  const Json json = otg::parse_json(R"({"ports": [1], "flows": [)" + nested(100'000) +
+                                        R"(, {"name": "f"}], "lags": {"a": 2}})",
+                                    findings);
+  EXPECT_EQ(findings.all_errors(),
+            (Texts{"a list has too many levels of lists and objects (at most 100)",
+                   "'flows' has too many levels of lists and objects (at most 100)"}));
+  EXPECT_EQ(json["flows"][1]["name"], "f");
+  EXPECT_EQ(json["lags"]["a"], 2);
 }
 
 // Ten times the objects take ten times as long, not a hundred times.

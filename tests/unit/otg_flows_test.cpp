@@ -543,8 +543,9 @@ TEST(OtgFlows, DevicesAndTheWayBack) {
   const std::string packet = R"([{"ethernet": {"src": {"value": "02:00:00:00:00:01"}}},
     {"ipv4": {"src": {"value": "192.0.2.1"}, "dst": {"increment": {"start": "192.0.2.2", "count": 4}}}},
     {"udp": {"src_port": {"value": 1}, "dst_port": {"value": 2}}}])";
-  const auto made = read(Json::array({flow_json(packet, R"({"tx_rx": {"device": {
-    "tx_names": ["ip tx"], "rx_names": ["eth rx", "ip third"], "bidirectional": true}}})")}));
+  const char *const both_ways = R"({"tx_rx": {"device": {
+    "tx_names": ["ip tx"], "rx_names": ["eth rx", "ip third"], "bidirectional": true}}})";
+  const auto made = read(Json::array({flow_json(packet, both_ways)}));
   ASSERT_EQ(made.findings.errors, std::vector<std::string>{});
   // Pairs with the same sender take turns.
   const auto &flows = made.config.plain_flows;
@@ -562,6 +563,12 @@ TEST(OtgFlows, DevicesAndTheWayBack) {
   EXPECT_EQ(Bytes(there.begin() + 26, there.begin() + 34), (Bytes{192, 0, 2, 1, 192, 0, 2, 4}));
   EXPECT_EQ(Bytes(back.begin() + 26, back.begin() + 34), (Bytes{192, 0, 2, 4, 192, 0, 2, 1}));
   EXPECT_EQ(Bytes(back.begin() + 34, back.begin() + 38), (Bytes{0, 2, 0, 1}));
+  std::string tcp = packet;
+  tcp.replace(tcp.find("udp"), 3, "tcp");
+  const auto of_tcp = read(Json::array({flow_json(tcp, both_ways)}));
+  ASSERT_EQ(of_tcp.config.plain_flows.size(), 3U);
+  const Bytes segment = frame_of(of_tcp.config.plain_flows[1]);
+  EXPECT_EQ(Bytes(segment.begin() + 34, segment.begin() + 38), (Bytes{0, 2, 0, 1}));
 }
 
 // The model: a flow stops after its packets, which have the values of its pairs in turn.
@@ -736,6 +743,10 @@ TEST(OtgFlows, FindingsNameTheKey) {
        "flows[0].packet[1].ipv6.dst_usids.usids: '01' is not a uSID"},
       {R"([{"ethernet": {}}, {"ipv6": {"dst_usids": {"locator_length": {"value": 113}, "usids": ["0001"]}}}])",
        "{}", "flows[0].packet[1].ipv6.dst_usids.locator_length: 113 bits"},
+      {R"([{"ethernet": {}}, {"ipv6": {"dst_usids": {"locator": {"metric_tags": [{"name": "t"}]}, "usids": ["0001"]}}}])",
+       "{}", "flows[0].packet[1].ipv6.dst_usids.locator: it has no metric tags"},
+      {R"([{"ethernet": {}}, {"ipv6": {"dst_usids": {"locator_length": {"metric_tags": [{"name": "t"}]}, "usids": ["0001"]}}}])",
+       "{}", "flows[0].packet[1].ipv6.dst_usids.locator_length: it has no metric tags"},
       {R"([{"ethernet": {}}, {"ipv6": {"dst_usids": {"usids": ["00000001", "00000002", "00000003", "0001", "0002", "0003"]}}}])",
        "{}", "flows[0].packet[1].ipv6.dst_usids.usids: they do not fit"},
       {R"([{"ethernet": {}}, {"gtpv2": {"teid_flag": {"values": [0, 1]}}}])", "{}",
@@ -744,6 +755,9 @@ TEST(OtgFlows, FindingsNameTheKey) {
        "flows[0].packet[1].lacp.lacpdu.collector.reserved: '00' is not 12 bytes"},
       {R"([{"ethernet": {"src": {"metric_tags": [{"name": "t", "offset": 40, "length": 9}]}}}])",
        "{}", "flows[0].packet[0].ethernet.src.metric_tags[0].length: "},
+      {R"([{"custom": {"bytes": "0102030405060708090a0b0c0d0e0f1011",
+        "metric_tags": [{"name": "t", "length": 129}]}}])",
+       "{}", "flows[0].packet[0].custom.metric_tags[0].length: 129 is not"},
       {R"([{"ipv4": {}}])", "{}", "flows[0].packet[0]: a frame does not start with ipv4"},
       {R"([{"vlan": {"tpid": {"value": 33024}}}])", "{}", "flows[0].packet[0]: "},
       {R"([{"ethernet": {"dst": {"value": "02:00"}}}])", "{}",
@@ -814,6 +828,10 @@ TEST(OtgFlows, FindingsNameTheKey) {
       {R"([{"ethernet": {}}, {"udp": {}}])", "{}", "flows[0].packet[1].udp.checksum: "},
       {R"([{"ethernet": {}}, {"ipv4": {}}, {"udp": {}}, {"vxlan": {}}])", "{}",
        "flows[0].packet[3].vxlan: "},
+      {R"([{"ethernet": {}}, {"ipv6": {"dst_usids": {"locator": {"value": "fc00:0:1::"}, "usids": ["0001"]}}}])",
+       "{}", "flows[0].packet[1].ipv6.dst_usids.locator: only its first 32 bits"},
+      {R"([{"ethernet": {}}, {"ipv6": {"dst_usids": {"locator": {"value": "fc00::"}, "locator_length": {"value": 0}, "usids": ["0001"]}}}])",
+       "{}", "flows[0].packet[1].ipv6.dst_usids.locator: only its first 0 bits"},
       {R"([{"ethernet": {}}])", R"({"tx_rx": {"port": {"tx_name": "tx"}},
         "metrics": {"enable": true}, "size": {"fixed": 100}})",
        "flows[0].tx_rx.port.rx_names: "},
@@ -824,6 +842,123 @@ TEST(OtgFlows, FindingsNameTheKey) {
     ASSERT_EQ(made.findings.warnings.size(), 1U) << one.expected;
     EXPECT_EQ(made.findings.warnings[0].rfind(one.expected, 0), 0U) << made.findings.warnings[0];
   }
+}
+
+TEST(OtgFlows, AMetricTagHasAtMost128Bits) {
+  const PlainFlow flow = good(R"([{"custom": {"bytes": "0102030405060708090a0b0c0d0e0f1011",
+    "metric_tags": [{"name": "a"}, {"name": "b", "offset": 100}, {"name": "c", "offset": 8, "length": 128}]}}])");
+  EXPECT_EQ(ranges_of(flow.tags), (std::vector<packet::BitRange>{{0, 128}, {100, 36}, {8, 128}}));
+}
+
+// On the way back, the tag of the source is of what was the destination.
+TEST(OtgFlows, MetricTagsRepeatBothWays) {
+  const auto errors = [](const char *both) {
+    return read(Json::array({flow_json(
+                    R"([{"ethernet": {}}, {"ipv4": {"src": {"value": "192.0.2.1",
+                    "metric_tags": [{"name": "t"}]}, "dst": {"increment": {"count": 70000}}}}])",
+                    fmt::format(R"({{"tx_rx": {{"device": {{"tx_names": ["ip tx"],
+                    "rx_names": ["ip rx"], "bidirectional": {}}}}}}})",
+                                both))}))
+        .findings.all_errors();
+  };
+  EXPECT_EQ(errors("false"), std::vector<std::string>{});
+  ASSERT_EQ(errors("true").size(), 1U);
+  EXPECT_NE(errors("true")[0].find("repeat after more than 65536"), std::string::npos);
+}
+
+TEST(OtgFlows, SegmentsLeftAsTheModelHasThem) {
+  const auto left_and_last = [](const char *routing) {
+    const Bytes headers =
+        good("[" + kEthernet + R"(, {"ipv6": {}}, {"ipv6_extension_header": {"routing": {)" +
+             routing + "}}}]")
+            .frame.headers;
+    return Bytes(headers.begin() + 57, headers.begin() + 59);
+  };
+  EXPECT_EQ(left_and_last(R"("segment_routing": {"segment_list": [{}, {}, {}]})"), (Bytes{3, 2}));
+  EXPECT_EQ(left_and_last(R"("segment_routing_usid": {"segment_list": [{"usids": ["0001"]},
+    {"usids": ["0002"]}, {"usids": ["0003"]}]})"),
+            (Bytes{2, 2}));
+}
+
+TEST(OtgFlows, TagsOfLengthsAreOfFramesAsTheyCome) {
+  const std::string tagged = "[" + kEthernet + R"(, {"ipv4": {"total_length": {%
+    "metric_tags": [{"name": "t", "offset": 3}]}}}])";
+  const auto with = [&](const std::string &value) {
+    std::string packet = tagged;
+    return packet.replace(packet.find('%'), 1, value);
+  };
+  const Read made = read(Json::array({flow_json(with(""))}));
+  ASSERT_EQ(made.findings.errors.size(), 1U);
+  EXPECT_EQ(made.findings.errors[0].rfind("flows[0].packet: metric tag 't' is of a length", 0), 0U)
+      << made.findings.errors[0];
+  EXPECT_EQ(good(with(R"("value": 46,)")).tags.size(), 1U);
+
+  const PlainFlow flow = good("[" + kEthernet + R"(, {"ipv4": {}}])",
+                              R"({"size": {"fixed": 100}, "metrics": {"enable": true},
+                              "egress_packet": )" +
+                                  with("") + "}");
+  ASSERT_EQ(flow.egress_tags.size(), 1U);
+  EXPECT_EQ(packet::tag_values(ranges_of(flow.egress_tags), frame_of(flow)), packet::TagValues{82});
+}
+
+TEST(OtgFlows, HeadersFitTheirFieldsAndTheFrame) {
+  const auto repeated = [](const char *text, size_t count) {
+    std::string all = text;
+    for (size_t i = 1; i < count; i++)
+      all += std::string(", ") + text;
+    return all;
+  };
+  const auto errors = [](const std::string &headers) {
+    return read(Json::array({flow_json("[" + kEthernet + ", " + headers + "]")}))
+        .findings.all_errors();
+  };
+  using Errors = std::vector<std::string>;
+  const auto options = [&](const char *length, size_t count) {
+    return fmt::format(R"({{"ipv4": {{{}"options": [{}]}}}})", length,
+                       repeated(R"({"choice": "router_alert"})", count));
+  };
+  EXPECT_EQ(errors(options("", 10)), Errors{});
+  EXPECT_EQ(errors(options("", 11)),
+            Errors{"flows[0].packet[1].ipv4: 64 bytes are more than header_length can say (fewer, "
+                   "or a value in header_length)"});
+  EXPECT_EQ(errors(options(R"("header_length": {"value": 15}, )", 11)), Errors{});
+  const auto segments = [&](const char *given, size_t count) {
+    return fmt::format(R"({{"ipv6": {{}}}}, {{"ipv6_extension_header": {{{} "routing":
+      {{"segment_routing": {{"segment_list": [{}]}}}}}}}})",
+                       given, repeated("{}", count));
+  };
+  EXPECT_EQ(errors(segments("", 127)), Errors{});
+  EXPECT_EQ(errors(segments("", 128)),
+            Errors{"flows[0].packet[2].ipv6_extension_header: 2056 bytes are more than hdr_ext_len "
+                   "can say (fewer, or a value in hdr_ext_len)"});
+  const std::string place = "flows[0].packet[2].ipv6_extension_header.routing.segment_routing.";
+  EXPECT_EQ(errors(segments(R"("hdr_ext_len": {"value": 1},)", 257)),
+            (Errors{place + "segments_left: 257 does not fit in it (fewer elements, or a value)",
+                    place + "last_entry: 256 does not fit in it (fewer elements, or a value)"}));
+  const auto bytes = [&](size_t count) {
+    std::string text;
+    for (size_t i = 0; i < count; i++)
+      text += "00";
+    return R"({"custom": {"bytes": ")" + text + "\"}}";
+  };
+  EXPECT_EQ(errors(bytes(65517)), Errors{});
+  EXPECT_EQ(errors(bytes(65518)), Errors{"flows[0].packet: its headers make frames of 65536 bytes "
+                                         "(at most 65535)"});
+}
+
+// Instead of tags of a locator, as their error says.
+TEST(OtgFlows, LocatorsAreTaggedAsTheyCome) {
+  const PlainFlow flow = good(
+      "[" + kEthernet +
+          R"(, {"ipv6": {"dst_usids": {"locator": {"value": "fc00::"}, "usids": ["0001"]}}},
+      {"ipv6_extension_header": {"routing": {"segment_routing_usid": {"segment_list": [
+      {"locator": {"value": "fc01::"}, "usids": ["0002"]}]}}}}])",
+      R"({"metrics": {"enable": true}, "size": {"fixed": 200}, "egress_packet": [{"ethernet": {}},
+      {"ipv6": {"dst": {"metric_tags": [{"name": "a", "length": 32}]}}},
+      {"ipv6_extension_header": {"routing": {"segment_routing": {"segment_list": [
+      {"segment": {"metric_tags": [{"name": "b", "length": 32}]}}]}}}}]})");
+  EXPECT_EQ(packet::tag_values(ranges_of(flow.egress_tags), frame_of(flow)),
+            (packet::TagValues{0xfc000000, 0xfc010000}));
 }
 
 } // namespace

@@ -153,5 +153,30 @@ TEST(OtgLags, Errors) {
       "is of one (RoCEv2 over a LAG of one port, or connection.port_name)");
 }
 
+TEST(OtgLags, NumbersOfPortsAreTheirOwn) {
+  EXPECT_EQ(error_of("/lags/0/ports/0/lacp", {{"actor_port_number", 2}}),
+            "lags[0].ports[1].lacp.actor_port_number: 2 is the number of port 'a' too (each has "
+            "its own; 0 is its place in the LAG, from 1)");
+  EXPECT_EQ(error_of("/lags/0/ports/1/lacp", {{"actor_port_number", 1}}).substr(0, 43),
+            "lags[0].ports[1].lacp.actor_port_number: 1 ");
+  EXPECT_EQ(error_of("/lags/0/ports/0/lacp", {{"actor_port_number", 3}}), "none");
+}
+
+TEST(OtgLags, LagsOfOneSystemWithOneKeyAreSaid) {
+  Json json = configuration();
+  const size_t before = warnings_of(json).size();
+  json["lags"][1]["protocol"] = {{"lacp", Json::object()}};
+  const auto warnings = warnings_of(json);
+  ASSERT_EQ(warnings.size(), before + 1);
+  EXPECT_EQ(warnings[0], "lags[1].protocol.lacp.actor_key: LAG 'x' has this key in the same "
+                         "system: others take the ports of both for those of one LAG");
+  json["lags"][1]["protocol"]["lacp"]["actor_key"] = 1;
+  EXPECT_EQ(warnings_of(json).size(), before);
+  json["lags"][1]["protocol"]["lacp"] = {{"actor_system_id", "02:00:00:00:00:09"}};
+  EXPECT_EQ(warnings_of(json).size(), before);
+  json["lags"][0]["protocol"]["lacp"] = {{"actor_system_id", "02:00:00:00:00:09"}};
+  EXPECT_EQ(warnings_of(json).size(), before + 1);
+}
+
 } // namespace
 } // namespace xr::test::otg_lags_test

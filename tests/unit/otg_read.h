@@ -28,7 +28,7 @@ inline std::vector<std::string> errors_of(otg::Json json) {
   return findings.all_errors();
 }
 
-// Of one without errors.
+// Warnings of one without errors.
 inline std::vector<std::string> warnings_of(otg::Json json) {
   otg::Findings findings;
   (void)otg::read_config(json, findings);

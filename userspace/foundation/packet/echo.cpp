@@ -51,6 +51,8 @@ std::optional<EchoMessage> parse_ip6(std::span<const uint8_t> ip, EchoMessage me
     return {};
   std::memcpy(message.src.data(), &ip[8], sizeof(message.src));
   std::memcpy(message.dst.data(), &ip[24], sizeof(message.dst));
+  if (is_mapped(message.src) || is_mapped(message.dst)) // the form of IPv4's here
+    return {};
   return parse_icmp(ip.subspan(8, 32), ip.subspan(ROCE_IPV6_LEN, length), std::move(message));
 }
 

@@ -80,9 +80,8 @@ std::optional<Lacpdu> parse_lacp(std::span<const uint8_t> frame) {
   if (!is_lacp(frame) || frame.size() < kEthernet + kLacpduBytes)
     return {};
   const uint8_t *const at = &frame[kEthernet];
-  // Later versions have the TLVs of version 1 in front.
-  if (at[1] < kLacpVersion || at[kActorAt] != 1 || at[kActorAt + 1] != kEndLength ||
-      at[kPartnerAt] != 2 || at[kPartnerAt + 1] != kEndLength || at[kCollectorAt] != 3 ||
+  // Versions and the types of TLVs are not validated (IEEE 802.1AX, Recognize and process LACPDUs).
+  if (at[kActorAt + 1] != kEndLength || at[kPartnerAt + 1] != kEndLength ||
       at[kCollectorAt + 1] != kCollectorLength)
     return {};
   return Lacpdu{.actor = get_end(at + kActorAt),

@@ -143,8 +143,9 @@ constexpr F segment_routing[] = {reserved(8, 4),
 // RFC 9800, 4.
 constexpr F usids[] = {special(&S::usids, number("usids", 128))};
 constexpr F usid_flags[] = {reserved(2), number("oam", 1), reserved(5)};
+// Its segments_left is the first element to visit, that of segment_routing how many there are.
 constexpr F segment_routing_usid[] = {reserved(8, 4),
-                                      count("segments_left", "segment_list", 0),
+                                      count("segments_left", "segment_list", 1),
                                       count("last_entry", "segment_list", 1),
                                       object("flags", usid_flags),
                                       number("tag", 16),
@@ -167,7 +168,7 @@ constexpr F ethernetpause[] = {mac("dst", 0x0180c2000001), mac("src"),
                                number("ether_type", 16, 0x8808), number("control_op_code", 16, 1),
                                number("time", 16)};
 
-constexpr F tcp[] = {random(number("src_port", 16)),
+constexpr F tcp[] = {as(R::Swapped, random(number("src_port", 16))),
                      random(number("dst_port", 16)),
                      number("seq_num", 32),
                      number("ack_num", 32),

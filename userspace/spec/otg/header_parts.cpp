@@ -123,6 +123,9 @@ Wide read_container(Object &object) {
   for (const auto &[pattern, key] : {std::pair(&locator, address.key), {&bits, length.key}})
     if (pattern->variation)
       object.error(key, {"it may not vary where uSIDs follow", "one value"});
+    else if (!pattern->tags.empty())
+      object.error(key, {"it has no metric tags where uSIDs follow",
+                         "in egress_packet, a tag of ipv6.dst or of a segment of segment_routing"});
   const std::vector<std::string> usids = object.texts("usids");
   auto used = static_cast<uint32_t>(bits.value);
   if (used > 112) {
@@ -131,6 +134,8 @@ Wide read_container(Object &object) {
     return 0;
   }
   Wide made = used ? locator.value >> (128 - used) << (128 - used) : 0;
+  if (made != locator.value)
+    object.warning(address.key, fmt::format("only its first {} bits are in frames", used));
   if (usids.empty())
     object.error("usids", {"it needs at least one", "[\"0001\"]"});
   for (const std::string &text : usids) {

@@ -60,7 +60,7 @@ private:
   void fields(Object &object, std::span<const HeaderField> fields);
   void field(Object &object, const HeaderField &field);
   void automatic(Object &object, const HeaderField &field);
-  void end_of_header();
+  void end_of_header(const Object &header, const HeaderKind &kind);
 
   Object &flow_;
   ReadHeaders &made_;

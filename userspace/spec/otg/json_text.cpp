@@ -75,6 +75,10 @@ public:
   bool end_object() override { return close(); }
   bool end_array() override { return close(); }
   bool key(string_t &key) override {
+    if (deeper_)
+      return true;
+    if (open_.size() == 1)
+      outermost_ = key;
     const auto [member, added] =
         open_.back()->get_ref<Json::object_t &>().try_emplace(std::move(key));
     member_ = &member->second;
@@ -89,6 +93,8 @@ public:
   }
 
 private:
+  static constexpr size_t kMostLevels = 100; // a writer of JSON calls itself for each
+
   // Where it is placed: at the end of a list, as the member of that key, or as the whole value.
   Json *place(Json &&value) {
     if (!open_.empty() && open_.back()->is_array())
@@ -98,15 +104,26 @@ private:
     return there;
   }
   bool scalar(Json value) {
-    place(std::move(value));
+    if (!deeper_)
+      place(std::move(value));
     return true;
   }
   bool open(Json value) {
+    if (deeper_ || open_.size() == kMostLevels) {
+      if (!deeper_++)
+        findings_.error("", {(outermost_.is_null() ? "a list" : shown(outermost_)) +
+                                 " has too many levels of lists and objects",
+                             fmt::format("at most {}", kMostLevels)});
+      return true;
+    }
     open_.push_back(place(std::move(value)));
     return true;
   }
   bool close() {
-    open_.pop_back();
+    if (deeper_)
+      deeper_--;
+    else
+      open_.pop_back();
     return true;
   }
 
@@ -114,6 +131,8 @@ private:
   Json root_;
   std::vector<Json *> open_; // lists and objects, which stay where they are while they are open
   Json *member_ = nullptr;   // of the object that was opened last, of the key that was read last
+  size_t deeper_ = 0;        // levels beyond the most, whose values are left out
+  Json outermost_;           // the last key of the whole object
 };
 
 } // namespace

@@ -325,6 +325,9 @@ void read_metrics(Object &flow, PlainFlow &made) {
 // Sizes that the frame needs, and where a stamp has room.
 void settle(Object &flow, PlainFlow &made, bool pauses) {
   const uint32_t needed = made.frame.shortest() + packet::kFcsBytes;
+  if (needed > kLargestFrame)
+    flow.error("packet", {fmt::format("its headers make frames of {} bytes", needed),
+                          fmt::format("at most {}", kLargestFrame)});
   made.sizes.least = std::max(packet::kSmallestFrame, needed);
   if (made.sizes.smallest() < made.sizes.least)
     flow.warning("size",
@@ -421,9 +424,19 @@ void read_tags_of(Object &flow, const ReadHeaders &headers, bool both_ways, Plai
       flow.error("packet", {fmt::format("metric tag {} is of a MAC that is not known yet",
                                         shown(Json(tag.name))),
                             "a value in ethernet.dst, or the tag in egress_packet"});
+  for (const MetricTag &tag : made.tags)
+    for (const packet::LengthField &length : made.frame.lengths)
+      if (tag.at.bit < 8 * length.at + 16 && 8 * length.at < tag.at.bit + tag.at.bits)
+        flow.error("packet", {fmt::format("metric tag {} is of a length that each frame has of its "
+                                          "own",
+                                          shown(Json(tag.name))),
+                              "the tag in egress_packet, or a value of the length"});
   if (made.is_tagged() && !made.enabled)
     flow.warning("metrics.enable", "without it, nothing is counted, by metric tags either");
-  if (!packet::FrameTags::period(made.frame, ranges_of(made.tags)))
+  const auto repeats = [&](const packet::FrameShape &frame) {
+    return packet::FrameTags::period(frame, ranges_of(made.tags)) != 0;
+  };
+  if (!repeats(made.frame) || (both_ways && !repeats(swapped(made.frame, headers.swaps))))
     flow.error("packet", {fmt::format("metric tags whose values repeat after more than {} frames",
                                       packet::FrameTags::kMost),
                           "fewer values, or tags in egress_packet"});

@@ -43,15 +43,18 @@ void HeaderStack::read(Object &header) {
   }
   header.object(
       kind.name, kind.what, [&](Object &object) { fields(object, kind.fields); }, true);
-  end_of_header();
+  end_of_header(header, kind);
   last_ = &kind;
 }
 
-void HeaderStack::end_of_header() {
+void HeaderStack::end_of_header(const Object &header, const HeaderKind &kind) {
   if (words_) {
     const HeaderField &field = *words_->field;
-    packet::set_bits(shape_.headers, words_->bit, field.bits,
-                     (size() - start_ - field.from) / field.unit);
+    const uint32_t bytes = size() - start_, words = (bytes - field.from) / field.unit;
+    packet::set_bits(shape_.headers, words_->bit, field.bits, words);
+    if (words >> field.bits)
+      header.error(kind.name, {fmt::format("{} bytes are more than {} can say", bytes, field.key),
+                               fmt::format("fewer, or a value in {}", field.key)});
     words_.reset();
   }
   if (own_sum_)
@@ -133,8 +136,12 @@ void HeaderStack::automatic(Object &object, const HeaderField &field) {
     break;
   case Role::Count: {
     const Json *list = object.value(field.of);
-    const size_t count = list && list->is_array() ? list->size() : 0;
-    packet::set_bits(shape_.headers, at, field.bits, count - std::min<size_t>(count, field.from));
+    size_t count = list && list->is_array() ? list->size() : 0;
+    count -= std::min<size_t>(count, field.from);
+    packet::set_bits(shape_.headers, at, field.bits, count);
+    if (count >> field.bits)
+      object.error(field.key,
+                   {fmt::format("{} does not fit in it", count), "fewer elements, or a value"});
     break;
   }
   case Role::EtherType:

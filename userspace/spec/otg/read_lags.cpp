@@ -62,11 +62,27 @@ public:
     const bool kept = !made.ports.empty();
     reading_.lags.add(object, "name", made.name,
                       kept ? reading_.config.lags.size() : Names::kBroken);
-    if (kept)
-      reading_.config.lags.push_back(std::move(made));
+    if (!kept)
+      return;
+    for (const Lag &other : reading_.config.lags)
+      if (is_same_to_others(made, other))
+        object.warning("protocol.lacp.actor_key",
+                       fmt::format("LAG {} has this key in the same system: others take the ports "
+                                   "of both for those of one LAG",
+                                   shown(Json(other.name))));
+    reading_.config.lags.push_back(std::move(made));
   }
 
 private:
+  // Where the system is known.
+  static bool is_same_to_others(const Lag &a, const Lag &b) {
+    const auto system = [](const Lag &lag) {
+      return lag.system == packet::Mac{} ? lag.ports.front().mac : lag.system;
+    };
+    return a.lacp && b.lacp && system(a) && system(a) == system(b) && a.key == b.key &&
+           a.system_priority == b.system_priority;
+  }
+
   static void protocol(Object &object, Lag &made) {
     made.lacp = object.choice({"lacp", "static"}, 0) == 0;
     if (!made.lacp) {
@@ -115,6 +131,17 @@ private:
       object.error("port_name", {fmt::format("port {} is in a LAG already",
                                              shown(Json(reading_.config.ports[*index].name))),
                                  "a port is in one LAG, once"});
+    const auto number = [](const LagPort &each, size_t place) {
+      return each.number ? each.number : place + 1;
+    };
+    for (size_t i = 0; lag.lacp && i < lag.ports.size(); i++)
+      if (number(lag.ports[i], i) == number(made, lag.ports.size())) {
+        object.error("lacp.actor_port_number",
+                     {fmt::format("{} is the number of port {} too", number(lag.ports[i], i),
+                                  shown(Json(reading_.config.ports[lag.ports[i].port].name))),
+                      "each has its own; 0 is its place in the LAG, from 1"});
+        break;
+      }
     lag.ports.push_back(made);
   }
 

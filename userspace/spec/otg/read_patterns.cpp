@@ -208,9 +208,11 @@ std::vector<MetricTag> read_tags(Object &object, uint32_t bits) {
   std::vector<MetricTag> tags;
   object.each("metric_tags", "a metric tag", [&](Object &given) {
     MetricTag tag{.name = given.needed_text("name"), .at = {}};
-    const uint32_t most = std::max(bits, 1U);
-    const auto bit = static_cast<uint32_t>(given.integer("offset", 0, most - 1, 0));
-    tag.at = {bit, static_cast<uint32_t>(given.integer("length", 1, most, most - bit))};
+    constexpr uint32_t kWidest = 128; // of a BitRange
+    const uint32_t all = std::max(bits, 1U), most = std::min(all, kWidest);
+    const auto bit = static_cast<uint32_t>(given.integer("offset", 0, all - 1, 0));
+    tag.at = {bit,
+              static_cast<uint32_t>(given.integer("length", 1, most, std::min(all - bit, most)))};
     if (bit + tag.at.bits > bits)
       given.error("length", {fmt::format("the field has {} bits", bits), "a smaller one"});
     else

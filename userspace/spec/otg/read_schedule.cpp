@@ -13,8 +13,6 @@ using packet::FrameSpan;
 
 namespace {
 
-constexpr uint64_t kLargestFrame = 65535;
-
 std::vector<packet::WeightedSize> read_pairs(Object &pairs) {
   using Sizes = std::vector<packet::WeightedSize>;
   // In the order of the model.

@@ -7,6 +7,8 @@
 
 namespace xr::otg {
 
+inline constexpr uint64_t kLargestFrame = 65535; // with FCS
+
 packet::FrameSizes read_sizes(Object &flow);
 packet::FrameRate read_rate(Object &flow);
 packet::FrameSpan read_span(Object &flow);
