@@ -139,4 +139,9 @@ for what, flows in counted:
     for name, row in settled(what).items():
         wanted = next(each for each in flows if each["name"] == name)["duration"]["fixed_packets"]["packets"]
         need(int(row["frames_rx"]) == wanted, f"{what}: {wanted} frames are {row}")
+# Ports that took RoCE alone, as there was no flow, are opened once more.
+client.right("POST", "/config", {**config, "flows": []})
+append(flow("late", duration={"fixed_packets": {"packets": 50}}))
+transmit("start")
+need(int(settled("appended to none")["late"]["frames_rx"]) == 50, "an appended flow alone")
 print(f"{client.checked} answers are right by the model")

@@ -850,6 +850,15 @@ TEST(OtgFlows, AMetricTagHasAtMost128Bits) {
   EXPECT_EQ(ranges_of(flow.tags), (std::vector<packet::BitRange>{{0, 128}, {100, 36}, {8, 128}}));
 }
 
+// As a public suite has it.
+TEST(OtgFlows, CustomBytesAreTaggedBeyondTheirEnd) {
+  const PlainFlow flow = good(
+      R"([{"custom": {"bytes": "64", "metric_tags": [{"name": "a", "offset": 32, "length": 32}]}}])",
+      R"({"payload": {"choice": "fixed", "fixed": {"pattern": "4B6579736967687420", "repeat": true}}})");
+  const packet::FrameTags tags(flow.frame, ranges_of(flow.tags));
+  EXPECT_EQ(tags.of(0), packet::TagValues{0x73696768});
+}
+
 // On the way back, the tag of the source is of what was the destination.
 TEST(OtgFlows, MetricTagsRepeatBothWays) {
   const auto errors = [](const char *both) {

@@ -24,6 +24,7 @@ class VirtualPort;
 struct VirtualNet {
   std::mutex mutex; // of all
   std::array<VirtualPort *, 2> ports{};
+  std::array<bool, 2> taken{}; // as by a socket, until the port is destroyed
   test::Wire wire;
   uint64_t now = 1'000'000'000;
 
@@ -40,8 +41,12 @@ public:
     facts_.mtu = 1500;
     const std::lock_guard guard(net_.mutex);
     net_.ports[number_] = this;
+    net_.taken[number_] = true;
   }
-  ~VirtualPort() override { (void)VirtualPort::close(); }
+  ~VirtualPort() override {
+    (void)VirtualPort::close();
+    net_.taken[number_] = false;
+  }
 
   void call(const std::function<void(station::Station &, const EngineCounts &)> &use) override {
     const std::lock_guard guard(net_.mutex);
@@ -193,6 +198,8 @@ protected:
                         .open_port = [this](const endpoint::StationRequest &request)
                             -> Result<std::unique_ptr<endpoint::StationPort>> {
                           XR_TRY(opening_(request.ifname));
+                          if (net_.taken[request.ifname != "left0"])
+                            return Error{"queue 0 is taken"};
                           return std::unique_ptr<endpoint::StationPort>(
                               std::make_unique<VirtualPort>(net_, request));
                         },

@@ -76,6 +76,9 @@ struct FrameShape {
   uint32_t shortest() const { return static_cast<uint32_t>(headers.size()) + (icrc ? 4 : 0); }
 };
 
+// What follows the headers, from its first byte.
+void fill(const Fill &how, std::span<uint8_t> to);
+
 void set_bits(std::span<uint8_t> bytes, uint32_t bit, uint32_t bits, Wide value);
 Wide get_bits(std::span<const uint8_t> bytes, uint32_t bit, uint32_t bits);
 

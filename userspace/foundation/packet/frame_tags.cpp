@@ -43,13 +43,16 @@ uint64_t FrameTags::period(const FrameShape &shape, std::span<const BitRange> ra
 
 FrameTags::FrameTags(const FrameShape &shape, const std::vector<BitRange> &ranges) {
   const uint64_t frames = std::max<uint64_t>(1, period(shape, ranges));
-  std::vector<uint8_t> headers = shape.headers;
+  std::vector<uint8_t> bytes = shape.headers; // and what of the payload is tagged
+  for (const BitRange &range : ranges)
+    bytes.resize(std::max(bytes.size(), size_t{range.bit + range.bits + 7} / 8));
+  fill(shape.fill, std::span(bytes).subspan(shape.headers.size()));
   values_.clear();
   for (uint64_t number = 0; number < frames; number++) {
     for (const Variation &field : shape.variations)
       if (is_tagged(field, ranges))
-        set_bits(headers, field.bit, field.bits, field.value(number));
-    values_.push_back(tag_values(ranges, headers));
+        set_bits(bytes, field.bit, field.bits, field.value(number));
+    values_.push_back(tag_values(ranges, bytes));
   }
 }
 

@@ -58,6 +58,8 @@ void write_checksum(const ChecksumField &field, uint32_t size, uint8_t *out) {
   std::memcpy(out + field.at, &value, 2);
 }
 
+} // namespace
+
 void fill(const Fill &how, std::span<uint8_t> to) {
   for (size_t i = 0; i < to.size(); i++) {
     const size_t word = i / 2, shift = i % 2 ? 0 : 8;
@@ -83,8 +85,6 @@ void fill(const Fill &how, std::span<uint8_t> to) {
     }
   }
 }
-
-} // namespace
 
 void set_bits(std::span<uint8_t> bytes, uint32_t bit, uint32_t bits, Wide value) {
   while (bits) {

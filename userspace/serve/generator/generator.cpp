@@ -168,7 +168,7 @@ void Generator::close_ports() {
     return;
   set_lldp(false);
   for (const auto &unit : setup_->units)
-    if (const Status closed = unit->close(); !closed)
+    if (const Status closed = unit ? unit->close() : Status(); !closed)
       options_.note(fmt::format("{}: {}", unit->ifname(), closed.error().message));
   setup_.reset();
   peers_down_.clear();

@@ -248,6 +248,7 @@ bool Generator::is_busy(size_t port) {
 Status Generator::reopen(size_t port) {
   auto &unit = setup_->units[port];
   XR_TRY(unit->close());
+  unit.reset(); // its socket goes before there is another
   unit =
       XR_TRY(Unit::open(setup_->config, setup_->plan, port, options_.attach, options_.open_port));
   return unit->set_flows(macs(), lines());

@@ -29,7 +29,9 @@ void HeaderStack::custom(Object &object, const HeaderField &field) {
       object.error(field.key, {fmt::format("{} is not bytes in hexadecimal", shown(Json(text))),
                                "two digits each, like \"04 00:ff\""});
   }
-  for (const MetricTag &tag : read_tags(object, bits_ - at))
+  // Stock scripts tag what follows these bytes, too.
+  constexpr uint32_t kReach = 8 * 65'535;
+  for (const MetricTag &tag : read_tags(object, bits_ - at, kReach))
     made_.tags.push_back({tag.name, {at + tag.at.bit, tag.at.bits}});
 }
 

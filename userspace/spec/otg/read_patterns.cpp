@@ -198,22 +198,22 @@ Pattern read_choice(Object &object, const Field &field) {
     made.variation = read_random(object, field);
     break;
   }
-  made.tags = read_tags(object, field.bits);
+  made.tags = read_tags(object, field.bits, field.bits);
   return made;
 }
 
 } // namespace
 
-std::vector<MetricTag> read_tags(Object &object, uint32_t bits) {
+std::vector<MetricTag> read_tags(Object &object, uint32_t bits, uint32_t reach) {
   std::vector<MetricTag> tags;
   object.each("metric_tags", "a metric tag", [&](Object &given) {
     MetricTag tag{.name = given.needed_text("name"), .at = {}};
     constexpr uint32_t kWidest = 128; // of a BitRange
-    const uint32_t all = std::max(bits, 1U), most = std::min(all, kWidest);
+    const uint32_t all = std::max(reach, 1U), most = std::min(all, kWidest);
     const auto bit = static_cast<uint32_t>(given.integer("offset", 0, all - 1, 0));
-    tag.at = {bit,
-              static_cast<uint32_t>(given.integer("length", 1, most, std::min(all - bit, most)))};
-    if (bit + tag.at.bits > bits)
+    const uint32_t rest = bit < bits ? bits - bit : 1;
+    tag.at = {bit, static_cast<uint32_t>(given.integer("length", 1, most, std::min(rest, most)))};
+    if (bit + tag.at.bits > reach)
       given.error("length", {fmt::format("the field has {} bits", bits), "a smaller one"});
     else
       tags.push_back(tag);

@@ -39,8 +39,8 @@ struct Pattern {
 // The pattern at field.key of `header`. Absent: the default, which is written there.
 Pattern read_pattern(Object &header, const Field &field);
 
-// metric_tags of a field with so many bits.
-std::vector<MetricTag> read_tags(Object &object, uint32_t bits);
+// metric_tags of a field with so many bits. `reach`: from its start, they may be of these.
+std::vector<MetricTag> read_tags(Object &object, uint32_t bits, uint32_t reach);
 
 struct Checksum {
   bool bad = false;
