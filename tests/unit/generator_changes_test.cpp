@@ -49,7 +49,7 @@ protected:
   std::map<std::string, Json> qps() {
     return rows("rocev2_flow", "rocev2_flow_per_qp_metrics", "flow_name");
   }
-  // Of RoCEv2 alone; `both_ways`: or what the left sends.
+  // RoCEv2 alone; `both_ways`: the right sends, too.
   void configure(bool both_ways = true) {
     Json json = configuration();
     json.erase("flows");

@@ -850,7 +850,7 @@ TEST(OtgFlows, AMetricTagHasAtMost128Bits) {
   EXPECT_EQ(ranges_of(flow.tags), (std::vector<packet::BitRange>{{0, 128}, {100, 36}, {8, 128}}));
 }
 
-// As a public suite has it.
+// A public suite does that.
 TEST(OtgFlows, CustomBytesAreTaggedBeyondTheirEnd) {
   const PlainFlow flow = good(
       R"([{"custom": {"bytes": "64", "metric_tags": [{"name": "a", "offset": 32, "length": 32}]}}])",

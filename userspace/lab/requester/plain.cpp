@@ -76,9 +76,9 @@ TaggedFrames tagged_frames(const PlainFlow &flow) {
 
 } // namespace
 
-PlainSource::Flow::Flow(PlainFlow from) : Flow(from, tagged_frames(from)) {}
+SourceFlow::SourceFlow(PlainFlow from) : SourceFlow(from, tagged_frames(from)) {}
 
-PlainSource::Flow::Flow(PlainFlow from, TaggedFrames same_tags)
+SourceFlow::SourceFlow(PlainFlow from, TaggedFrames same_tags)
     : plan(std::move(from)), frame(plan.frame, bytes_to_nic(plan.sizes.largest())),
       tagged(std::move(same_tags)), rate(rate_of(plan)) {
   if (!frame.constant() || plan.sizes.kind != FrameSizes::Kind::Fixed)

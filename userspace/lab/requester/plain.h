@@ -61,6 +61,32 @@ struct PlainShare {
   uint64_t end = kNever; // of a flow that ends after a time
 };
 
+// A flow with what its frames are made from: made outside the loop, as that takes a while.
+class SourceFlow {
+public:
+  SourceFlow(PlainFlow from); // NOLINT(google-explicit-constructor): it is one
+
+private:
+  friend class PlainSource;
+  // `same_tags`: of the same frames.
+  SourceFlow(PlainFlow from, TaggedFrames same_tags);
+
+  PlainFlow plan;
+  packet::VariedFrame frame;
+  PlainCounts counts;
+  TaggedFrames tagged;
+  uint64_t rate = 0;         // of units a second
+  uint64_t due = 0, end = 0; // end: of its duration
+  uint64_t last_due = 0;     // of the frame before
+  uint64_t due_part = 0;     // of a ns, in units of 2^-32
+  uint64_t in_burst = 0, bursts = 0;
+  uint64_t paused_at = 0;
+  uint64_t epoch = 0; // of the entry in the queue that is valid
+  uint32_t cached_size = 0;
+  packet::Wide cached = 0;        // the interval after a frame of that size
+  std::vector<uint8_t> same = {}; // the frame, where all are the same
+};
+
 class PlainSource : public packet::Source {
 public:
   // A schedule that is late by more than this loses the whole intervals of the rest.
@@ -82,15 +108,14 @@ public:
   void resume(size_t flow, uint64_t now);
   // A stopped flow continues at `at` with its counts, be it over or not.
   void go_on(size_t flow, uint64_t at, const PlainShare &share);
-  // A flow with what its frames are made from: made outside the loop, as that takes a while.
-  class Flow;
+  using Flow = SourceFlow;
   // The frames of a stopped flow from its next start on. Its counts stay.
   void replace(size_t flow, Flow with);
   // Another rate and other sizes, of a flow that runs, too: its headers stay, its next frame is due
   // by the new rate after the last one, and what it sent counts for its duration.
   void update(size_t flow, Flow with, uint64_t now);
   void add(Flow flow); // stopped
-  const PlainCounts &counts(size_t flow) const;
+  const PlainCounts &counts(size_t flow) const { return flows_[flow].counts; }
   TaggedFrames tagged(size_t flow) const;
   // Whether any frame of it has a stamp, so that PlainReceiver counts it.
   bool stamped(size_t flow) const;
@@ -124,31 +149,5 @@ private:
   std::vector<uint8_t> arena_; // the frames of the last next()
   std::priority_queue<Entry> queue_;
 };
-
-class PlainSource::Flow {
-public:
-  Flow(PlainFlow from); // NOLINT(google-explicit-constructor): it is one
-private:
-  friend PlainSource;
-  // `same_tags`: of the same frames.
-  Flow(PlainFlow from, TaggedFrames same_tags);
-
-  PlainFlow plan;
-  packet::VariedFrame frame;
-  PlainCounts counts;
-  TaggedFrames tagged;
-  uint64_t rate = 0;         // of units a second
-  uint64_t due = 0, end = 0; // end: of its duration
-  uint64_t last_due = 0;     // of the frame before
-  uint64_t due_part = 0;     // of a ns, in units of 2^-32
-  uint64_t in_burst = 0, bursts = 0;
-  uint64_t paused_at = 0;
-  uint64_t epoch = 0; // of the entry in the queue that is valid
-  uint32_t cached_size = 0;
-  packet::Wide cached = 0;        // the interval after a frame of that size
-  std::vector<uint8_t> same = {}; // the frame, where all are the same
-};
-
-inline const PlainCounts &PlainSource::counts(size_t flow) const { return flows_[flow].counts; }
 
 } // namespace xr::requester
