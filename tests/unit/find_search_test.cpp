@@ -194,7 +194,7 @@ TEST(FindSearch, MOfN) {
   EXPECT_EQ(search.next(), first);
   search.tell(first, Outcome::Fails);
   EXPECT_EQ(search.next(), first);
-  search.tell(first, Outcome::Fails); // the second of five that fails: four cannot hold
+  search.tell(first, Outcome::Fails); // 2 of 5 have failed: 4 cannot hold
   EXPECT_NE(search.next(), first);
 }
 
